@@ -131,6 +131,11 @@ impl<'a> Check<'a> {
         self.raise(FaultKind::Refused(text.into()))
     }
 
+    /// What is left of the budget of the call.
+    pub(crate) fn budget(&self) -> i64 {
+        self.ctx().budget
+    }
+
     /// Ends the call with an error.
     #[cold]
     pub(crate) fn raise<T>(&mut self, kind: FaultKind) -> Option<T> {

@@ -54,6 +54,13 @@ pub enum FaultKind {
     Locked(String),
     /// A helper or kernel function refused; the text says why.
     Refused(String),
+    /// It threw an exception, which ends the call and is no error.
+    Thrown {
+        /// What it threw: the result of the call.
+        cookie: u64,
+        /// What was left of the budget.
+        budget: i64,
+    },
     /// A host function panicked: an error of ours that this program has found.
     Defect(String),
 }
@@ -69,6 +76,16 @@ pub struct Fault {
     pub instruction: u32,
     /// The line of the source, where the object says it.
     pub source: Option<SourceLine>,
+}
+
+impl Fault {
+    /// The result of a call that ended with an exception, and what was left of its budget.
+    pub(crate) fn exception(&self) -> Option<(u64, i64)> {
+        match self.kind {
+            FaultKind::Thrown { cookie, budget } => Some((cookie, budget)),
+            _ => None,
+        }
+    }
 }
 
 impl fmt::Display for FaultKind {
@@ -93,6 +110,7 @@ impl fmt::Display for FaultKind {
                  works on lists and trees"
             ),
             FaultKind::Refused(text) => f.write_str(text),
+            FaultKind::Thrown { cookie, .. } => write!(f, "throws an exception ({cookie})"),
             FaultKind::Defect(text) => {
                 write!(f, "calls what has a defect of schedlab ({text}); please report it with the object")
             }

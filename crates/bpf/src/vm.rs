@@ -214,9 +214,11 @@ impl VmState {
                 (*vm).executed += (limit - (*ctx).budget) as u64;
                 return Ok(result);
             }
-            (*vm).executed += limit as u64;
             (*ctx).frames = 1;
-            Err((*ctx).fault.take().expect("there is one"))
+            let fault = (*ctx).fault.take().expect("there is one");
+            let exception = fault.exception();
+            (*vm).executed += (limit - exception.map_or(0, |(_, budget)| budget)) as u64;
+            exception.map(|(cookie, _)| cookie).ok_or(fault)
         }
     }
 
@@ -263,9 +265,10 @@ impl VmState {
                 VmState::end_holding(ctx, held, Sections::default());
             }
             let fault = (*ctx).fault.take();
+            let exception = fault.as_ref().and_then(|fault| fault.exception());
             if fault.is_some() {
                 // An error counts as the whole budget, the same in both executors.
-                (*ctx).budget = 0;
+                (*ctx).budget = exception.map_or(0, |(_, budget)| budget);
             }
             (*vm).executed += (limit - (*ctx).budget) as u64;
             if let Some(outer) = outer {
@@ -273,7 +276,7 @@ impl VmState {
             }
             match fault {
                 None => Ok(result),
-                Some(fault) => Err(fault),
+                Some(fault) => exception.map(|(cookie, _)| cookie).ok_or(fault),
             }
         }
     }
@@ -296,6 +299,8 @@ impl VmState {
         let inside = std::mem::replace(&mut ctx.sections, sections).other_than(sections);
         let section = || Some((without_end(inside?.calls()), ctx.section_at));
         if let Some((text, position)) = leak.or_else(section) {
+            // An exception gives nothing back.
+            ctx.fault.take_if(|fault| fault.exception().is_some());
             ctx.raise_from(position, FaultKind::Refused(text));
         }
     }

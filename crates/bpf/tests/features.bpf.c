@@ -480,3 +480,46 @@ SEC("syscall") int arrays_of_one(u64 *ctx)
 	*element += 7;
 	return *element;
 }
+
+struct {
+	__uint(type, HASH_OF_MAPS);
+	__uint(max_entries, 4);
+	__type(key, u32);
+	__array(values, struct inner);
+} queues_by_key SEC(".maps") = { .values = { [0] = &inner0, [1] = &inner1 } };
+
+/* What is pushed through a map of maps comes out of the map itself. */
+SEC("syscall") int hash_of_maps(u64 *ctx)
+{
+	u32 key = ctx[0], value = 7;
+	void *found = map_lookup(&queues_by_key, &key);
+	if (!found)
+		return -1;
+	if (map_push(found, &value, 0))
+		return -2;
+	value = 0;
+	map_pop(key ? (void *)&inner1 : (void *)&inner0, &value);
+	return value;
+}
+
+SEC("syscall") int push_flags(u64 *ctx)
+{
+	u32 value = 1;
+	return map_push(&queue, &value, ctx[0]);
+}
+
+void bpf_throw(u64 cookie) __ksym;
+static __attribute__((noinline)) int throws_deep(u64 value)
+{
+	if (value > 3)
+		bpf_throw(value);
+	total++;
+	return 0;
+}
+/* The rest of the program does not run. */
+SEC("syscall") int throws(u64 *ctx)
+{
+	throws_deep(ctx[0]);
+	total += 10;
+	return 1;
+}

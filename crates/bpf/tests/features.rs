@@ -303,3 +303,29 @@ fn what_does_not_end_is_stopped() {
         assert_eq!(number(&mut machine, "rounds", &[4]), 604);
     }
 }
+
+#[test]
+fn a_hash_of_maps_begins_with_its_values() {
+    on_both(|mut machine| {
+        let found = [0, 1, 2].map(|key| number(&mut machine, "hash_of_maps", &[key]));
+        assert_eq!(found, [7, 7, -1]);
+    });
+}
+
+#[test]
+fn a_push_knows_one_flag() {
+    on_both(|mut machine| {
+        let pushed = [0, 2, 1, 3, 4].map(|flags| number(&mut machine, "push_flags", &[flags]));
+        assert_eq!(pushed, [0, 0, -22, -22, -22]);
+    });
+}
+
+#[test]
+fn an_exception_ends_the_program_alone_and_is_its_result() {
+    on_both(|mut machine| {
+        assert_eq!(machine.run("throws", &[5]), 5);
+        assert_eq!(machine.run("throws", &[1]), 1);
+        assert_eq!(machine.run("throws", &[42]), 42);
+        assert_eq!(machine.global("total"), 11, "only the second call went on");
+    });
+}

@@ -45,6 +45,7 @@ impl Venue for HostVenue {
     }
 
     fn accepts(&self, policy: &Policy) -> Result<(), VenueError> {
+        policy.must_schedule_all(self.name())?;
         accepts(policy)
     }
 

@@ -99,6 +99,9 @@ fn missing(object: &Object) -> Vec<String> {
     if let Err(refused) = object.check_licence() {
         return vec![Shown::line(&refused.to_string()).into_string()];
     }
+    if let Some(why) = object.ops().ok().and_then(ops::refused) {
+        return vec![Shown::line(&LoadError::Refused(why).to_string()).into_string()];
+    }
     let loaded = GuestMemory::new()
         .map_err(LoadError::from)
         .and_then(|memory| object.load(&scx::kernel(), &[], &LoadOptions::default(), memory));

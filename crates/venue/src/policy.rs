@@ -10,6 +10,7 @@ use schedlab_model::hash::sha256;
 use schedlab_model::layout::Layout;
 use schedlab_model::result::PolicyInfo;
 use schedlab_policy::{Parameter, PolicySpec, Reference, find};
+use schedlab_sim::scx::consts::SCX_OPS_SWITCH_PARTIAL;
 use schedlab_simulation::{
     Discipline, MachineParameters, ObjectPolicy, RunFailure, discipline, ideal_name, parameters_of,
 };
@@ -104,6 +105,16 @@ impl Policy {
             warnings: found.warnings,
             scheduler: Scheduler::Object { policy, bytes: found.object.into() },
         })
+    }
+
+    /// Refuses a policy that schedules none of a scenario's tasks.
+    pub(crate) fn must_schedule_all(&self, venue: &'static str) -> Result<(), VenueError> {
+        let flags = self.object().and_then(|policy| Some(policy.object.ops().ok()?.scalar("flags")));
+        if flags.is_none_or(|flags| flags & SCX_OPS_SWITCH_PARTIAL == 0) {
+            return Ok(());
+        }
+        let why = "it has SCX_OPS_SWITCH_PARTIAL, with which a policy schedules tasks of SCHED_EXT only, and a scenario has none";
+        Err(VenueError::NotHere { policy: self.label.clone(), venue, why: why.into() })
     }
 
     /// The same policy, already found, with the settings of `spec` and no others.
@@ -265,6 +276,20 @@ mod tests {
         let error = find_text("rr:quantum=5").unwrap_err();
         assert_eq!(error.class(), ErrorClass::WrongInput);
         assert!(error.to_string().starts_with("policy rr:quantum=5: parameter `quantum`: "), "{error}");
+    }
+
+    #[test]
+    fn a_policy_that_schedules_none_of_the_tasks_is_refused_everywhere() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("part.bpf.c");
+        let text = "#include <schedlab/common.bpf.h>\nchar _license[] SEC(\"license\") = \"GPL\";\n\
+                    SCX_OPS_DEFINE(part_ops, .flags = SCX_OPS_SWITCH_PARTIAL, .name = \"part\");\n";
+        std::fs::write(&path, text).unwrap();
+        let part = find_text(path.to_str().unwrap()).unwrap();
+        let error = part.must_schedule_all("vm").unwrap_err();
+        assert_eq!(error.class(), ErrorClass::WrongInput);
+        assert!(error.to_string().contains("schedules tasks of SCHED_EXT only"), "{error}");
+        find_text("rr").unwrap().must_schedule_all("vm").unwrap();
     }
 
     #[test]

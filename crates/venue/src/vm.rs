@@ -82,6 +82,7 @@ impl Venue for VmVenue {
     }
 
     fn accepts(&self, policy: &Policy) -> Result<(), VenueError> {
+        policy.must_schedule_all(self.name())?;
         match policy.scheduler {
             Scheduler::Program(ref program) if program.once() => Err(VenueError::NotHere {
                 policy: policy.label.clone(),

@@ -2,7 +2,7 @@
 
 use crate::arguments::{Key, Pointer, host_functions};
 use crate::check::Check;
-use crate::maps::{Place, Storage, errno};
+use crate::maps::{Place, Storage, errno, flag};
 use crate::program::MapId;
 use crate::vm::VmState;
 
@@ -49,13 +49,16 @@ host_functions! {
         }
     }
 
-    /// `bpf_map_push_elem(map, value, flags)`: flag `BPF_EXIST` drops the oldest value of a full queue.
+    /// `bpf_map_push_elem(map, value, flags)`: flag `BPF_EXIST` drops the oldest value of a full queue, and there is no other.
     fn push(call, map: MapId, value: Pointer, flags: u64) {
+        if flags & !flag::EXIST != 0 {
+            return Some(errno::EINVAL as u64);
+        }
         let size = call.vm().maps[map.index()].value_size;
         let value = call.readable(value.0, u64::from(size))?.address;
         let VmState { maps, memory, .. } = call.vm();
         let Storage::Queue(queue) = &mut maps[map.index()].storage else { return Some(errno::EINVAL as u64) };
-        Some(queue.push(memory, value, flags == 2) as u64)
+        Some(queue.push(memory, value, flags == flag::EXIST) as u64)
     }
 
     /// `bpf_map_pop_elem(map, value)`.

@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 
 use crate::arguments::{Pointer, host_functions};
+use crate::fault::FaultKind;
 
 /// The longest text that is looked at.
 const TEXT_MAX: u64 = 4096;
@@ -18,9 +19,10 @@ host_functions! {
         Some(object)
     }
 
-    /// `bpf_throw(cookie)`: a bug that the program itself has found.
+    /// `bpf_throw(cookie)`: ends the program, whose result the cookie is.
     fn throw(call, cookie: u64) {
-        call.fail(format!("throws an exception ({cookie})"))
+        let budget = call.budget();
+        call.raise(FaultKind::Thrown { cookie, budget })
     }
 
     /// `__bpf_trap()`: where the compiler saw that no code can come.

@@ -33,7 +33,7 @@ pub fn load(
     memory: GuestMemory,
 ) -> Result<VmState, LoadError> {
     let (mut maps, pointers) = make_maps(object, options, &memory)?;
-    fill_maps_of_maps(object, &mut maps, &pointers, &memory);
+    fill_maps_of_maps(object, &mut maps, &pointers, &memory)?;
     let data = Data::place(object, kernel, settings, options.cpus, &mut maps, &memory)?;
     let symbols = Symbols::resolve(object, kernel, &memory)?;
     let functions = Functions::link(object, kernel, &data, &symbols, &pointers)?;
@@ -123,15 +123,20 @@ fn make_maps(object: &Object, options: &LoadOptions, memory: &GuestMemory) -> Re
 }
 
 /// Puts the initial elements into maps of maps.
-fn fill_maps_of_maps(object: &Object, maps: &mut [Map], pointers: &[u64], memory: &GuestMemory) {
+fn fill_maps_of_maps(
+    object: &Object,
+    maps: &mut [Map],
+    pointers: &[u64],
+    memory: &GuestMemory,
+) -> Result<(), LoadError> {
     for (map, definition) in maps.iter_mut().zip(&object.maps) {
         for value in &definition.values {
-            let key = value.index.to_le_bytes();
-            if let Some(address) = map.lookup(memory, &key, 0) {
-                memory.write(address, pointers[value.map]);
-            }
+            let address = map.insert(memory, &value.index.to_le_bytes()).map_err(LoadError::Memory)?;
+            let no_place = || LoadError::Missing(vec![format!("map `{}` with a value at {}", map.name, value.index)]);
+            memory.write(address.ok_or_else(no_place)?, pointers[value.map]);
         }
     }
+    Ok(())
 }
 
 /// What only host functions may touch in the values of each map.

@@ -51,7 +51,7 @@ pub mod errno {
 }
 
 /// Flags of an update.
-mod flag {
+pub mod flag {
     pub const NOEXIST: u64 = 1;
     pub const EXIST: u64 = 2;
     /// Takes the value's spin lock, which is always free here.
@@ -190,6 +190,15 @@ impl Map {
             },
             Storage::Sink => Ok(Place::Nowhere),
             _ => Err(errno::EINVAL),
+        })
+    }
+
+    /// The place of the value of a key, made if there is none and it has one; for maps that are loaded with values.
+    pub fn insert(&mut self, memory: &GuestMemory, key: &[u8]) -> Result<Option<u64>, MemoryError> {
+        Ok(match (self.place(memory, key, 0, 0)?, &mut self.storage) {
+            (Ok(Place::At(address)), _) => Some(address),
+            (Ok(Place::New(slot)), Storage::Hash(hash)) => Some(hash.fill(memory, slot, key, 0)),
+            _ => None,
         })
     }
 

@@ -76,6 +76,9 @@ pub enum LoadError {
     /// It needs what is not simulated.
     #[error("the object needs what is not simulated: {}", .0.join(", "))]
     Missing(Vec<String>),
+    /// A kernel refuses its table of operations.
+    #[error("a kernel refuses to attach it: {0}")]
+    Refused(String),
     /// A kernel refuses its licence.
     #[error(
         "its licence is \"{0}\", and a kernel loads schedulers under a licence that is compatible with the GPL only: write \

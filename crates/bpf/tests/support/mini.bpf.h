@@ -31,7 +31,7 @@ typedef _Bool bool;
 #define __type(name, val) typeof(val) *name
 #define __array(name, val) typeof(val) *name[]
 
-enum { HASH = 1, ARRAY = 2, PERCPU_HASH = 5, PERCPU_ARRAY = 6, LRU_HASH = 9, ARRAY_OF_MAPS = 12, QUEUE = 22, STACK = 23,
+enum { HASH = 1, ARRAY = 2, PERCPU_HASH = 5, PERCPU_ARRAY = 6, LRU_HASH = 9, ARRAY_OF_MAPS = 12, HASH_OF_MAPS = 13, QUEUE = 22, STACK = 23,
        RINGBUF = 27, TASK_STORAGE = 29, ARENA = 33 };
 
 static void *(*map_lookup)(void *map, const void *key) = (void *)1;

@@ -60,6 +60,7 @@ impl Core {
         let entity = self.entity_mut(slot);
         if !entity.is_realtime() && entity.task().scx.slice == 0 {
             entity.task_mut().scx.slice = SCX_SLICE_DFL;
+            self.events.refill_slice_dfl();
         }
     }
 

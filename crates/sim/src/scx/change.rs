@@ -34,8 +34,7 @@ impl Sim {
     /// What a task changes about itself; gives the CPUs that it may use from now on if it chooses some.
     fn change_itself(&mut self, slot: u32, change: Change) -> Option<CpuSet> {
         if let Some(class) = change.class {
-            self.core.world.set_own_class(slot, class);
-            self.follow_class(slot);
+            self.set_own_class(slot, class);
         }
         let entity = &self.core.entity(slot).task().se;
         let own_slice = (entity.custom_slice == 1).then_some(entity.slice);
@@ -130,6 +129,16 @@ impl Sim {
         }
     }
 
+    /// The policy hears that the CPU's own thread takes it.
+    fn release_to_stopper(&mut self, cpu: u32) {
+        if self.ops.has(Op::CpuRelease) || self.ops.has(Op::CpuAcquire) {
+            match self.core.stopper() {
+                Ok(stopper) => self.release(cpu, SCX_CPU_PREEMPT_STOP, stopper),
+                Err(error) => self.core.error(format!("it takes too much memory: {error}")),
+            }
+        }
+    }
+
     /// A running task may not stay: the CPU's own thread takes it off and puts it into the queue of another CPU
     /// (`migration_cpu_stop`, `move_queued_task`), while it is runnable all the time.
     fn drive_off(&mut self, cpu: u32, slot: u32, cpus: &CpuSet) {
@@ -138,6 +147,7 @@ impl Sim {
         if !realtime {
             self.call(Op::Stopping, cpu, slot, [address, 1]);
             self.core.begin_waiting(slot);
+            self.release_to_stopper(cpu);
         }
         self.core.entity_mut(slot).state = State::Runnable;
         // From the task to that thread. The CPU pays for the switch to the next task when it chooses.

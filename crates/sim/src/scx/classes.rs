@@ -4,7 +4,7 @@
 use super::consts::*;
 use super::cpu::NONE;
 use super::entity::State;
-use super::life::fill_weight;
+use super::life::{fill_class, realtime_priority};
 use super::ops::Op;
 use super::policy::Sim;
 use schedlab_model::workload::Class;
@@ -17,16 +17,30 @@ impl Sim {
         }
     }
 
-    /// The task's class is what the world says.
-    pub fn follow_class(&mut self, slot: u32) {
+    fn follow_class(&mut self, slot: u32) {
         let class = self.core.world.class_for_now(slot);
         if class != self.core.entity(slot).class {
-            self.set_class(slot, class);
+            self.set_class(slot, class, false);
         }
     }
 
-    /// The task leaves the queue of its class, changes, and enters that of the other.
-    fn set_class(&mut self, slot: u32, class: Class) {
+    /// The task gives itself a class. It keeps a priority that it has inherited.
+    pub fn set_own_class(&mut self, slot: u32, class: Class) {
+        if self.core.world.tasks[slot].class == class {
+            return;
+        }
+        self.core.world.set_own_class(slot, class);
+        let now = self.core.world.class_for_now(slot);
+        if now == self.core.entity(slot).class {
+            self.note_class(slot, now, true)
+        } else {
+            self.set_class(slot, now, true)
+        }
+    }
+
+    /// The task leaves the queue of its class, changes, and enters that of the other. `is_own`: it has chosen the class and
+    /// not inherited it.
+    fn set_class(&mut self, slot: u32, class: Class, is_own: bool) {
         let entity = self.core.entity(slot);
         let (cpu, state, before) = (entity.cpu, entity.state, entity.class);
         if state == State::Running {
@@ -35,9 +49,9 @@ impl Sim {
         match (before.is_realtime(), class.is_realtime()) {
             (true, _) => self.core.cpu_mut(cpu).realtime.retain(|&waiting| waiting != slot),
             (false, true) => self.leave_policy(slot, state),
-            (false, false) => return self.while_dequeued(slot, |sim| sim.note_class(slot, class)),
+            (false, false) => return self.while_dequeued(slot, |sim| sim.note_class(slot, class, is_own)),
         }
-        self.note_class(slot, class);
+        self.note_class(slot, class, is_own);
         if !class.is_realtime() {
             return self.enter_policy(slot, state);
         }
@@ -48,16 +62,25 @@ impl Sim {
         }
     }
 
-    fn note_class(&mut self, slot: u32, class: Class) {
+    /// With a class of its own a task gets the weight of it, of which a policy hears that keeps the task (`reweight_task_scx`).
+    fn note_class(&mut self, slot: u32, class: Class, is_own: bool) {
+        let own = self.core.world.tasks[slot].class;
         let entity = self.core.entity_mut(slot);
+        let hears = is_own && !entity.is_realtime() && !class.is_realtime();
         entity.class = class;
-        let priority = entity.priority();
+        let (cpu, address) = (entity.cpu, entity.address);
         let task = entity.task_mut();
-        fill_weight(task, class, (task.static_prio - 120) as i8);
-        task.prio = if priority > 0 { 99 - i32::from(priority) } else { task.static_prio };
+        if is_own {
+            fill_class(task, own, (task.static_prio - 120) as i8);
+        }
+        task.prio = if class.is_realtime() { realtime_priority(class) } else { task.static_prio };
+        let weight = u64::from(task.scx.weight);
+        if hears {
+            self.call(Op::SetWeight, cpu, slot, [address, weight]);
+        }
     }
 
-    fn leave_policy(&mut self, slot: u32, state: State) {
+    pub(super) fn leave_policy(&mut self, slot: u32, state: State) {
         if state != State::Sleeping {
             self.dequeue_task(slot, SCX_DEQ_SCHED_CHANGE);
         }
@@ -66,12 +89,10 @@ impl Sim {
     }
 
     fn enter_policy(&mut self, slot: u32, state: State) {
-        let cpu = self.core.entity(slot).cpu;
-        if self.core.entity(slot).is_shown {
-            self.enable(slot, cpu);
-        } else {
-            self.show_to_policy(slot, cpu, false);
-        }
+        let (cpu, address) = (self.core.entity(slot).cpu, self.core.entity(slot).address);
+        self.enable(slot, cpu);
+        // It has not heard of changes meanwhile (`switching_to_scx`).
+        self.call(Op::SetCpumask, cpu, slot, [address, self.core.allowed(slot).address]);
         match state {
             State::Sleeping => {}
             State::Runnable => {
@@ -98,7 +119,8 @@ impl Sim {
         self.core.entity_mut(slot).realtime_slice_ns = 0;
         self.refill(slot);
         if !before.is_realtime() {
-            self.take_cpu(cpu, slot);
+            // The policy does not hear that it has lost the CPU: no other task comes (`put_prev_task_scx` without a next one).
+            self.core.take_cpu(cpu);
         }
         self.core.mark_stale(cpu);
         if !self.core.cpu(cpu).realtime.is_empty() {

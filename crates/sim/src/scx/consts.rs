@@ -51,6 +51,7 @@ enums! {
         SCX_DEQ_CORE_SCHED_EXEC = 1 << 32,
         SCX_DEQ_SCHED_CHANGE = 1 << 33,
     }
+    scx_reenq_flags { SCX_REENQ_ANY = 1 }
     scx_kick_flags {
         SCX_KICK_IDLE = 1,
         SCX_KICK_PREEMPT = 2,
@@ -69,17 +70,27 @@ enums! {
         SCX_OPS_ENQ_MIGRATION_DISABLED = 16,
         SCX_OPS_ALLOW_QUEUED_WAKEUP = 32,
         SCX_OPS_BUILTIN_IDLE_PER_NODE = 64,
+        SCX_OPS_ALWAYS_ENQ_IMMED = 128,
+        SCX_OPS_TID_TO_TASK = 256,
     }
     scx_ent_flags {
         SCX_TASK_QUEUED = 1,
         SCX_TASK_RESET_RUNNABLE_AT = 4,
         SCX_TASK_DEQD_FOR_SLEEP = 8,
+        SCX_TASK_IMMED = 32,
         SCX_TASK_STATE_SHIFT = 8,
         SCX_TASK_STATE_BITS = 3,
         SCX_TASK_STATE_MASK = 0x700,
         SCX_TASK_INIT = 0x200,
         SCX_TASK_READY = 0x300,
         SCX_TASK_ENABLED = 0x400,
+        SCX_TASK_REENQ_REASON_SHIFT = 12,
+        SCX_TASK_REENQ_REASON_BITS = 3,
+        SCX_TASK_REENQ_REASON_MASK = 0x7000,
+        SCX_TASK_REENQ_NONE = 0,
+        SCX_TASK_REENQ_KFUNC = 0x1000,
+        SCX_TASK_REENQ_IMMED = 0x2000,
+        SCX_TASK_REENQ_PREEMPTED = 0x3000,
     }
     scx_ent_dsq_flags { SCX_TASK_DSQ_ON_PRIQ = 1 }
     scx_exit_kind {
@@ -109,3 +120,8 @@ enums! {
     }
     scx_dsq_iter_flags { SCX_DSQ_ITER_REV = 1 << 16 }
 }
+
+/// Flags that no policy may pass (`__SCX_ENQ_INTERNAL_MASK`).
+pub const SCX_ENQ_INTERNAL_MASK: u64 = 0xff << 56;
+/// Flags that are looked at when a policy passes them.
+pub const SCX_ENQ_VETTED: u64 = SCX_ENQ_INTERNAL_MASK | SCX_ENQ_IMMED;

@@ -5,7 +5,9 @@ use super::cgroups::Cgroups;
 use super::cpu::{Cpu, NONE};
 use super::dsq::{QueueIndex, Queues};
 use super::entity::{Entity, GuestPlace};
-use super::idle::Idle;
+use super::events::Events;
+use super::idle::{Idle, Wanted};
+use super::immediate::{Immediate, Reenqueue};
 use super::layout::{GuestRq, GuestTask, TASK_STRIDE, TASK_WRITABLE};
 use super::mask::{Mask, Masks};
 use super::ops::Op;
@@ -85,11 +87,15 @@ pub struct Core {
     pub other_sets: Vec<(CpuSet, u32)>,
     /// All CPUs.
     pub all_cpus: Mask,
+    /// None.
+    pub no_cpus: Mask,
     /// For what two masks have in common.
     pub scratch: Mask,
     pub(super) entities: Table<Entity>,
     tasks_base: u64,
     pages_opened: u64,
+    /// Where the thread lies that takes tasks off their CPUs, 0 as long as the policy has not heard of it.
+    stopper: u64,
     /// CPUs that have to choose again, in order.
     pub resched: VecDeque<u32>,
     /// CPUs whose task may have steps to do, in order.
@@ -98,8 +104,10 @@ pub struct Core {
     pub told_ns: u64,
     /// CPUs whose timer is to be set again.
     pub stale: Vec<u32>,
-    /// CPUs whose local queue's tasks go back to the policy.
-    pub reenqueue: VecDeque<u32>,
+    /// Queues whose tasks go back to the policy.
+    pub reenqueue: VecDeque<Reenqueue>,
+    /// Tasks that are to run at once.
+    pub immediate: Immediate,
     /// Kicks that policies asked for: CPU and flags.
     pub kicks: VecDeque<(u32, u64)>,
     /// Direct dispatches of tasks to other CPUs' local queues that wait until these tasks have left their CPU: task, queue,
@@ -123,18 +131,28 @@ pub struct Core {
     pub running_slot: u32,
     /// The CPU it runs on.
     pub this_cpu: u32,
+    /// The CPU that looks for its next task (`SCX_RQ_IN_BALANCE`).
+    pub balancing: u32,
     /// Iterators over queues.
     pub iterators: Iterators,
     /// Tasks that the policy has moved between queues, where they are noted.
     pub moved: Vec<u32>,
     /// Whether they are.
     pub notes_moved: bool,
+    /// Whether the policy has `ops.dequeue`.
+    pub tells_custody: bool,
+    /// Tasks that have left its custody, of which it is yet to hear.
+    pub left_custody: Vec<u32>,
     /// Walks over control groups.
     pub walks: Walks,
+    /// What the kernel counts.
+    pub events: Events,
     /// The oldest and the youngest waiting task.
     pub(super) waiting: (u32, u32),
     /// Set when the policy has to go.
     pub exit: Option<Exit>,
+    /// Whether it goes at the end of the run.
+    pub is_leaving: bool,
     /// Guest addresses of run queues: first and stride.
     pub run_queues: (u64, u64),
     /// The control groups.
@@ -175,6 +193,7 @@ impl Core {
         let idle = Idle::new(&mut masks, machine.topology)?;
         let all_cpus = masks.create(&schedlab_model::cpuset::CpuSet::first(count))?;
         let scratch = masks.create(&schedlab_model::cpuset::CpuSet::default())?;
+        let no_cpus = masks.create(&schedlab_model::cpuset::CpuSet::default())?;
         let region = Region::array(
             "task_struct",
             TASK_STRIDE,
@@ -196,14 +215,17 @@ impl Core {
             allowed: Vec::new(),
             other_sets: Vec::new(),
             all_cpus,
+            no_cpus,
             scratch,
             entities: Table::new(0, entities),
             tasks_base,
             pages_opened: 0,
+            stopper: 0,
             resched: VecDeque::new(),
             active: VecDeque::new(),
             stale: Vec::new(),
             reenqueue: VecDeque::new(),
+            immediate: Immediate::default(),
             kicks: VecDeque::new(),
             rotor: 0,
             dispatches: Vec::new(),
@@ -215,13 +237,18 @@ impl Core {
             running_op: None,
             running_slot: NONE,
             this_cpu: 0,
+            balancing: NONE,
             told_ns: 0,
             iterators: Iterators::default(),
             moved: Vec::new(),
             notes_moved: false,
+            tells_custody: false,
+            left_custody: Vec::new(),
             walks: Walks::default(),
+            events: Events::default(),
             waiting: (NONE, NONE),
             exit: None,
+            is_leaving: false,
             run_queues: (0, 0),
             cgroups,
             keeps_details: false,
@@ -328,6 +355,18 @@ impl Core {
         }
     }
 
+    /// The `task_struct` of the thread that takes tasks off their CPUs (`migration/N`): no task of the scenario.
+    pub fn stopper(&mut self) -> Result<u64, MemoryError> {
+        if self.stopper == 0 {
+            let size = size_of::<GuestTask>() as u32;
+            let region = Region::array("task_struct", size, size, Access::ReadOnly);
+            self.stopper = self.memory.alloc(u64::from(size), 8, region)?;
+            let name = self.stopper + std::mem::offset_of!(GuestTask, comm) as u64;
+            self.memory.write_bytes(name, b"migration");
+        }
+        Ok(self.stopper)
+    }
+
     /// How many slots there are, of tasks that live and of such that have ended.
     pub fn slots(&self) -> u32 {
         self.entities.len()
@@ -362,7 +401,8 @@ impl Core {
     /// The policy has to go; the first reason counts.
     #[cold]
     pub fn fail(&mut self, kind: u64, code: i64, slot: u32, message: impl Into<String>) {
-        if self.exit.is_none() {
+        // Of a policy that leaves, a kernel hears no complaints any more.
+        if self.exit.is_none() && !self.is_leaving {
             let failure = PolicyFailure {
                 operation: self.running_op.map(|op| op.name()),
                 task: (slot != NONE).then(|| self.world.name(slot)),
@@ -428,7 +468,13 @@ impl Core {
     fn search_idle(&mut self, slot: u32, previous: u32, here: u32, wake_flags: u64) -> Option<u32> {
         let waker = self.sync_waker(here, wake_flags);
         let allowed = &self.allowed[self.entities[slot].allowed as usize];
-        self.idle.select(previous, allowed, waker, false)
+        let entity = &self.entities[slot];
+        if entity.allowed_count == 1 {
+            // Nothing is weighed up for it.
+            let stays = allowed.contains(previous) && self.idle.clear(previous);
+            return stays.then_some(previous);
+        }
+        self.idle.select(previous, allowed, waker, Wanted::default())
     }
 
     /// The CPU of a waker that is about to sleep, and whether its local queue is empty; none for any other wake-up.

@@ -36,10 +36,12 @@ pub struct Cpu {
     pub distributed: u32,
     /// Real-time tasks that wait here, best first.
     pub realtime: Vec<u32>,
-    /// Whether a real-time task has taken the CPU from the policy.
+    /// Whether a real-time task has taken the CPU, idle or not.
     pub taken_by_realtime: bool,
     /// Since when.
     pub taken_since_ns: u64,
+    /// Whether the policy has been told that a higher class took the CPU from it (`rq->scx.cpu_released`).
+    pub is_released: bool,
     /// Whether the running real-time task goes behind the first waiting one, which has its priority.
     pub makes_room: bool,
     /// What the real-time class may have.
@@ -68,6 +70,7 @@ impl Cpu {
             realtime: Vec::new(),
             taken_by_realtime: false,
             taken_since_ns: 0,
+            is_released: false,
             makes_room: false,
             limit: Limit::new(rules),
             policy_tasks: 0,

@@ -10,11 +10,14 @@ impl Core {
     /// `scx_bpf_dsq_insert` and its kin: puts a task into a queue, now, at the end of the enqueue, or at the end of
     /// the dispatch, as the running operation demands. False: refused, the policy has to go.
     #[inline]
-    pub fn insert(&mut self, slot: u32, queue: u64, slice: u64, vtime: Option<u64>, flags: u64) -> bool {
+    pub fn insert(&mut self, slot: u32, queue: u64, slice: u64, vtime: Option<u64>, mut flags: u64) -> bool {
+        if (flags & SCX_ENQ_VETTED != 0 || self.immediate.always) && !self.vet(queue, &mut flags) {
+            return false;
+        }
         let scx = &mut self.entity_mut(slot).task_mut().scx;
         // A slice of zero keeps what is left; a task never starts with none.
         scx.slice = if slice != 0 { slice } else { scx.slice.max(1) };
-        let flags = flags & !SCX_ENQ_DSQ_PRIQ | if vtime.is_some() { SCX_ENQ_DSQ_PRIQ } else { 0 };
+        let flags = flags | if vtime.is_some() { SCX_ENQ_DSQ_PRIQ } else { 0 };
         if let Some(vtime) = vtime {
             scx.dsq_vtime = vtime;
         }
@@ -26,22 +29,33 @@ impl Core {
         self.insert_later(slot, queue, flags)
     }
 
+    /// Whether a policy may insert with such flags (`scx_dsq_insert_preamble`, `scx_vet_enq_flags`).
+    #[cold]
+    fn vet(&mut self, queue: u64, flags: &mut u64) -> bool {
+        if *flags & SCX_ENQ_INTERNAL_MASK != 0 {
+            self.error(format!("invalid enq_flags {flags:#x}"));
+            return false;
+        }
+        self.vet_immediate(queue, flags)
+    }
+
     /// Notes what the running `ops.dispatch` inserts; nothing else may insert this task now.
     fn insert_later(&mut self, slot: u32, queue: u64, flags: u64) -> bool {
         match self.direct_task {
             DirectTask::Expected(expected) => {
                 let (wanted, given) = (self.world.name(expected), self.world.name(slot));
-                self.error(format!("{wanted} is being enqueued, but the policy inserts {given}"));
+                self.error(format!("scheduling for {wanted} but trying to direct-dispatch {given}"));
                 false
             }
             DirectTask::Done => {
                 let name = self.world.name(slot);
-                self.error(format!("{name} is inserted into a queue twice"));
+                self.error(format!("{name} already direct-dispatched"));
                 false
             }
             DirectTask::None => {
                 if self.dispatches.len() >= self.max_batch {
-                    self.error(format!("ops.dispatch inserts more than {} tasks (dispatch_max_batch)", self.max_batch));
+                    let most = self.max_batch;
+                    self.error(format!("dispatch buffer overflow: more than {most} tasks (dispatch_max_batch)"));
                     return false;
                 }
                 let enqueues = self.entity(slot).enqueues;
@@ -73,10 +87,10 @@ impl Core {
     fn refuse_queue(&mut self, queue: u64, slot: u32) -> QueueIndex {
         if queue & SCX_DSQ_LOCAL_ON == SCX_DSQ_LOCAL_ON {
             let target = queue & SCX_DSQ_LOCAL_CPU_MASK;
-            self.error(format!("there is no cpu {target} whose local queue a task could go to"));
+            self.error(format!("invalid CPU {target} in SCX_DSQ_LOCAL_ON dispatch verdict"));
         } else {
             let name = self.world.name(slot);
-            self.error(format!("there is no dispatch queue {queue:#x} for {name}"));
+            self.error(format!("non-existent DSQ {queue:#x} for {name}"));
         }
         self.cpus.len()
     }
@@ -94,22 +108,37 @@ impl Core {
             self.queues.push(queue, slot, flags & (SCX_ENQ_HEAD | SCX_ENQ_PREEMPT) != 0)
         };
         if by_key && built_in {
-            self.error("the built-in dispatch queues cannot be ordered by vtime");
+            self.error("cannot use vtime ordering for built-in DSQs");
         }
         if let Err(Mixed) = result {
-            self.refuse_order(queue, slot);
+            self.refuse_order(queue, slot, by_key);
         }
         self.entity_mut(slot).custody = Custody::Kernel;
+        if self.tells_custody {
+            self.note_custody(slot, self.is_built_in(queue));
+        }
         if queue < self.cpus.len() {
-            self.after_local_insert(queue, flags);
+            if self.immediate.is_used {
+                self.note_immediate(queue, slot, flags);
+            }
+            self.after_local_insert(queue, slot, flags);
+        }
+    }
+
+    /// The task is in a queue of the kernel's now and has left the policy's custody, or it is in one of the policy's
+    /// (`call_task_dequeue`).
+    fn note_custody(&mut self, slot: u32, is_built_in: bool) {
+        let was = std::mem::replace(&mut self.entity_mut(slot).in_custody, !is_built_in);
+        if was && is_built_in {
+            self.left_custody.push(slot);
         }
     }
 
     /// The policy uses a queue both ways. The task must not be lost.
     #[cold]
-    fn refuse_order(&mut self, queue: QueueIndex, slot: u32) {
-        let id = self.queues.get(queue).id;
-        self.error(format!("dispatch queue {id:#x} is used both by vtime and first-in first-out"));
+    fn refuse_order(&mut self, queue: QueueIndex, slot: u32, by_key: bool) {
+        let (id, other) = (self.queues.get(queue).id, if by_key { "FIFO" } else { "PRIQ" });
+        self.error(format!("DSQ ID {id:#018x} already had {other}-enqueued tasks"));
         let global = self.cpus.len();
         self.queues.push(global, slot, false).expect("the global queue is never ordered");
     }
@@ -147,12 +176,15 @@ impl Core {
     fn dispatch_far(&mut self, queue: u32, slot: u32, flags: u64) {
         if !self.allowed(slot).contains(queue) {
             let name = self.world.name(slot);
-            self.error(format!("{name} is put into the local queue of cpu {queue}, on which it may not run"));
+            self.error(format!("SCX_DSQ_LOCAL[_ON] target CPU {queue} not allowed for {name}"));
             let global = self.cpus.len();
             return self.enqueue_in(global, slot, flags);
         }
         self.migrate(slot, queue);
+        // On its way to another CPU it stays in the policy's custody until it runs (`task_scx_migrating`).
+        let in_custody = std::mem::take(&mut self.entity_mut(slot).in_custody);
         self.enqueue_in(queue, slot, flags);
+        self.entity_mut(slot).in_custody = in_custody;
     }
 
     /// Carries out the dispatches of `ops.dispatch` (`flush_dispatch_buf`).
@@ -179,34 +211,50 @@ impl Core {
         self.dispatches = dispatches;
     }
 
-    /// A task came to a CPU's local queue: wake the CPU if it idles, take it from its task if asked to.
+    /// A task came to a CPU's local queue: wake the CPU if it idles, take it from its task if asked to
+    /// (`local_dsq_post_enq`). A CPU that looks for its next task finds this one anyway, and a task that leaves its CPU does
+    /// not preempt itself.
     #[inline]
-    fn after_local_insert(&mut self, cpu: u32, flags: u64) {
+    fn after_local_insert(&mut self, cpu: u32, slot: u32, flags: u64) {
+        if self.balancing == cpu {
+            return;
+        }
         match self.current(cpu) {
             None => self.request_resched(cpu),
-            Some(running) if flags & SCX_ENQ_PREEMPT != 0 && !self.entity(running).is_realtime() => {
-                self.preempt(cpu, running);
-                self.request_resched(cpu);
-            }
+            Some(running) if flags & SCX_ENQ_PREEMPT != 0 && running != slot => self.preempt_for_policy(cpu, running),
             Some(_) => {}
+        }
+    }
+
+    fn preempt_for_policy(&mut self, cpu: u32, running: u32) {
+        if !self.entity(running).is_realtime() {
+            self.preempt(cpu, running);
+            self.request_resched(cpu);
         }
     }
 
     /// `scx_bpf_dsq_move_to_local`: moves the first task of a queue that may run on `cpu` to its local queue.
     #[inline]
-    pub fn move_to_local(&mut self, cpu: u32, queue: QueueIndex) -> bool {
-        !self.queues.is_empty(queue) && self.move_first_to_local(cpu, queue)
+    pub fn move_to_local(&mut self, cpu: u32, queue: QueueIndex, flags: u64) -> bool {
+        !self.queues.is_empty(queue) && self.move_first_to_local(cpu, queue, flags)
     }
 
     #[inline(always)]
-    fn move_first_to_local(&mut self, cpu: u32, queue: QueueIndex) -> bool {
+    fn move_first_to_local(&mut self, cpu: u32, queue: QueueIndex, flags: u64) -> bool {
         let mut next = self.queues.first(queue);
         while let Some(slot) = next {
             if self.entity(slot).cpu == cpu || self.allowed(slot).contains(cpu) {
+                if self.tells_custody && self.entity(slot).cpu == cpu {
+                    self.note_custody(slot, true);
+                }
                 self.queues.remove(slot);
                 self.migrate(slot, cpu);
-                self.queues.push(cpu, slot, false).expect("a local queue is never ordered");
-                self.after_local_insert(cpu, 0);
+                let at_head = flags & (SCX_ENQ_HEAD | SCX_ENQ_PREEMPT) != 0;
+                self.queues.push(cpu, slot, at_head).expect("a local queue is never ordered");
+                if self.immediate.is_used {
+                    self.note_immediate(cpu, slot, flags);
+                }
+                self.after_local_insert(cpu, slot, flags);
                 return true;
             }
             next = self.queues.next(slot);

@@ -1,11 +1,9 @@
 //! The run: takes what happens next, lets it have all its consequences, continues.
 
 use super::consts::SCX_EXIT_ERROR_STALL;
-use super::consts::SCX_EXIT_UNREG;
 use super::cpu::{Cpu, NONE};
-use super::layout::{ExitKind, GuestExitInfo, NULL, Pointer};
 use super::ops::Op;
-use super::policy::{Halt, SCRATCH_BYTES, Sim};
+use super::policy::{Halt, Sim};
 use super::restless::Unrest;
 use crate::error::RunError;
 use crate::world::{Wake, timers::Due};
@@ -107,6 +105,13 @@ impl Sim {
     fn start(&mut self) {
         self.core.keeps_idle = !self.ops.has(Op::UpdateIdle) || self.ops.flag(super::consts::SCX_OPS_KEEP_BUILTIN_IDLE);
         self.core.max_batch = self.ops.max_batch;
+        self.core.tells_custody = self.ops.has(Op::Dequeue);
+        self.core.immediate.always = self.ops.flag(super::consts::SCX_OPS_ALWAYS_ENQ_IMMED);
+        if self.ops.flag(super::consts::SCX_OPS_BUILTIN_IDLE_PER_NODE)
+            && let Err(error) = self.core.idle.split(&mut self.core.masks)
+        {
+            self.core.error(format!("it takes too much memory: {error}"));
+        }
         self.call_init();
         for cpu in 0..self.core.cpus.len() {
             if self.core.keeps_idle {
@@ -275,8 +280,8 @@ impl Sim {
             self.give_birth(birth);
         } else if let Some(cpu) = self.core.resched.pop_front() {
             self.choose(cpu);
-        } else if let Some(cpu) = self.core.reenqueue.pop_front() {
-            self.reenqueue_local(cpu);
+        } else if let Some(asked) = self.core.reenqueue.pop_front() {
+            self.reenqueue(asked);
         } else if let Some((cpu, flags)) = self.core.kicks.pop_front() {
             self.kick(cpu, flags);
         }
@@ -399,6 +404,7 @@ impl Sim {
 impl Sim {
     /// Accounts for all time up to `end`, informs the policy that it is over, and says how it went.
     fn outcome(&mut self, sink: &mut dyn Sink, end: u64, partial: bool) -> Result<Outcome, RunError> {
+        self.core.world.now_ns = end.max(self.core.world.now_ns);
         self.dismiss();
         if let Some(exit) = &self.core.exit {
             return Err(RunError::Policy(exit.failure.clone()));
@@ -425,41 +431,5 @@ impl Sim {
             limits: self.counted_limits(),
             unseen: std::mem::take(&mut self.unseen),
         })
-    }
-
-    /// `ops.init`, and `ops.cgroup_init` for each control group.
-    fn call_init(&mut self) {
-        let result = self.call(Op::Init, 0, NONE, []) as i32;
-        if result < 0 && !self.has_failed() {
-            self.core.error(format!("ops.init gives {result}"));
-        }
-        self.init_control_groups();
-    }
-
-    /// `ops.exit`, with the reason if there is one.
-    fn dismiss(&mut self) {
-        self.exit_control_groups();
-        let exit = self.core.exit.as_ref();
-        let (kind, code) = exit.map_or((SCX_EXIT_UNREG, 0), |e| (e.kind, e.code));
-        let message = exit.map_or(String::new(), |e| e.failure.message.clone());
-        // The text goes behind the structure.
-        let text_at = self.scratch + size_of::<GuestExitInfo>() as u64;
-        let room = SCRATCH_BYTES as usize - size_of::<GuestExitInfo>() - 1;
-        let end = message.floor_char_boundary(message.len().min(room));
-        self.core.memory.zero(text_at, room + 1);
-        self.core.memory.write_bytes(text_at, &message.as_bytes()[..end]);
-        let text = Pointer(text_at);
-        self.write_scratch(GuestExitInfo {
-            kind: ExitKind(kind as u32),
-            exit_cpu: self.core.this_cpu as i32,
-            exit_code: code,
-            flags: 0,
-            reason: text,
-            bt: NULL,
-            bt_len: 0,
-            msg: text,
-            dump: NULL,
-        });
-        self.call(Op::Exit, 0, NONE, [self.scratch]);
     }
 }

@@ -66,7 +66,8 @@ impl Sim {
             self.enqueue_realtime(slot);
             return;
         }
-        let selected = if selected { SCX_ENQ_CPU_SELECTED } else { 0 };
+        // Not for a new task (`wake_up_new_task`).
+        let selected = if selected && wake_flags & SCX_WAKE_FORK == 0 { SCX_ENQ_CPU_SELECTED } else { 0 };
         self.enqueue_task(slot, enqueue_flags | selected);
         // A task of the policy is above the idle class, wherever it was put.
         if self.core.cpu(cpu).current == NONE {
@@ -90,13 +91,16 @@ impl Sim {
         if chosen < 0 || chosen as u32 >= self.core.cpus.len() {
             if !self.has_failed() {
                 let name = self.core.world.name(slot);
-                self.core.error(format!("ops.select_cpu gives cpu {chosen} for {name}, which does not exist"));
+                self.core.error(format!("invalid CPU {chosen} from ops.select_cpu() for {name}"));
             }
             return (previous, true);
         }
         self.core.entity_mut(slot).task_mut().scx.selected_cpu = chosen;
         if self.core.allowed(slot).contains(chosen as u32) {
             return (chosen as u32, true);
+        }
+        if flags & SCX_WAKE_FORK == 0 {
+            self.core.events.select_cpu_fallback();
         }
         (self.core.allowed(slot).iter().next().unwrap_or(previous), true)
     }
@@ -111,6 +115,8 @@ impl Sim {
             Some(cpu) => {
                 let entity = self.core.entity_mut(slot);
                 entity.task_mut().scx.slice = SCX_SLICE_DFL;
+                self.core.events.refill_slice_dfl();
+                let entity = self.core.entity_mut(slot);
                 entity.direct = Some(Direct { queue: SCX_DSQ_LOCAL, flags: 0 });
                 cpu
             }
@@ -145,6 +151,9 @@ impl Sim {
     #[inline(always)]
     pub fn enqueue(&mut self, slot: u32, flags: u64) {
         let on_its_own = !self.ops.has(Op::Enqueue) || self.core.exit.is_some();
+        if self.core.immediate.is_used {
+            self.core.entity_mut(slot).is_immediate = false;
+        }
         let entity = self.core.entity_mut(slot);
         let (cpu, address) = (entity.cpu, entity.address);
         if let Some(direct) = entity.direct.take() {
@@ -153,18 +162,24 @@ impl Sim {
         if on_its_own {
             entity.task_mut().scx.slice = SCX_SLICE_DFL;
             let global = self.core.cpus.len();
-            return self.core.enqueue_in(global, slot, flags);
+            self.core.events.refill_slice_dfl();
+            self.core.enqueue_in(global, slot, flags);
+            return self.tell_left_custody();
         }
         entity.enqueues += 1;
         entity.custody = Custody::Queueing;
         self.call_direct(Op::Enqueue, cpu, slot, [address, flags]);
+        let tells_custody = self.core.tells_custody;
         let entity = self.core.entity_mut(slot);
         match entity.direct.take() {
             Some(direct) => {
                 let cpu = entity.cpu;
                 self.dispatch_direct(cpu, slot, direct, flags);
             }
-            None => entity.custody = Custody::Policy,
+            None => {
+                entity.custody = Custody::Policy;
+                entity.in_custody = tells_custody;
+            }
         }
     }
 
@@ -173,6 +188,32 @@ impl Sim {
     fn dispatch_direct(&mut self, cpu: u32, slot: u32, direct: Direct, flags: u64) {
         let queue = self.core.resolve(cpu, direct.queue, slot);
         self.core.dispatch_from(cpu, queue, slot, direct.flags | flags & SCX_ENQ_WAKEUP);
+        self.tell_left_custody();
+    }
+
+    /// The policy hears which tasks have left its custody, when the operation that moved them is over.
+    #[inline(always)]
+    pub fn tell_left_custody(&mut self) {
+        if !self.core.left_custody.is_empty() {
+            self.tell_each_left();
+        }
+    }
+
+    #[cold]
+    fn tell_each_left(&mut self) {
+        for slot in std::mem::take(&mut self.core.left_custody) {
+            let (cpu, address) = (self.core.entity(slot).cpu, self.core.entity(slot).address);
+            self.call(Op::Dequeue, cpu, slot, [address, 0]);
+        }
+    }
+
+    /// The same of a task that leaves it otherwise.
+    #[inline(always)]
+    pub fn end_custody(&mut self, cpu: u32, slot: u32, flags: u64) {
+        if self.core.tells_custody && std::mem::take(&mut self.core.entity_mut(slot).in_custody) {
+            let address = self.core.entity(slot).address;
+            self.call(Op::Dequeue, cpu, slot, [address, flags]);
+        }
     }
 
     /// Takes a task that wants a CPU out of wherever it is, because something about it changes (`dequeue_task_scx`).
@@ -180,11 +221,9 @@ impl Sim {
     pub fn dequeue_task(&mut self, slot: u32, flags: u64) {
         let entity = self.core.entity(slot);
         let (cpu, address) = (entity.cpu, entity.address);
-        match entity.custody {
-            Custody::Policy => {
-                self.call(Op::Dequeue, cpu, slot, [address, flags]);
-                self.core.entity_mut(slot).custody = Custody::Kernel;
-            }
+        self.end_custody(cpu, slot, flags);
+        match self.core.entity(slot).custody {
+            Custody::Policy => self.core.entity_mut(slot).custody = Custody::Kernel,
             Custody::Queueing => unreachable!("an enqueue is never interrupted"),
             Custody::Kernel => self.core.queues.remove(slot),
         }

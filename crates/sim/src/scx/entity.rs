@@ -65,6 +65,11 @@ pub struct Entity {
     pub state: State,
     /// Its holder while it is runnable.
     pub custody: Custody,
+    /// Whether it is in a local queue to run at once or go back to the policy (`SCX_TASK_IMMED`).
+    pub is_immediate: bool,
+    /// Whether the policy has heard that it has the task, and not yet that it has it no longer (`SCX_TASK_IN_CUSTODY`). Kept
+    /// for policies with `ops.dequeue`.
+    pub in_custody: bool,
     /// Counts enqueues, so that a dispatch that comes too late is recognised.
     pub enqueues: u64,
     /// A direct dispatch to be carried out.
@@ -111,6 +116,8 @@ impl Entity {
             cpu: 0,
             state: State::Sleeping,
             custody: Custody::Kernel,
+            is_immediate: false,
+            in_custody: false,
             enqueues: 0,
             direct: None,
             allowed: 0,

@@ -20,6 +20,8 @@ pub struct Changes {
 pub struct DsqIterator {
     /// The queue, [`NONE`] while the iterator is not in use.
     pub queue: QueueIndex,
+    /// The sequence of the last insertion before the iterator was made.
+    pub until: u64,
     /// The place in a queue by key, where there is always a way on from a place. It costs the same however long the
     /// queue is: policies look at the first task of a long queue often.
     place: Option<Place>,
@@ -36,8 +38,6 @@ struct Place {
     last: Option<(Position, u32)>,
     /// Whether it goes from the last task to the first.
     reverse: bool,
-    /// The sequence of the last insertion before the iterator was made.
-    until: u64,
 }
 
 /// All iterators, by the handle that the virtual machine keeps for the policy's `struct bpf_iter_scx_dsq`.
@@ -54,8 +54,8 @@ impl Iterators {
         let index = self.free.pop().unwrap_or_else(|| self.add());
         let iterator = &mut self.iterators[index as usize];
         (iterator.queue, iterator.changes) = (queue, Changes::default());
-        let until = queues.get(queue).sequence;
-        iterator.place = queues.is_by_key(queue).then_some(Place { last: None, reverse, until });
+        iterator.until = queues.get(queue).sequence;
+        iterator.place = queues.is_by_key(queue).then_some(Place { last: None, reverse });
         iterator.rest.clear();
         if iterator.place.is_none() {
             iterator.rest.extend(queues.iter(queue).map(|slot| (slot, queues.link(slot).sequence)));
@@ -68,7 +68,13 @@ impl Iterators {
 
     #[cold]
     fn add(&mut self) -> u32 {
-        self.iterators.push(DsqIterator { queue: NONE, place: None, rest: Vec::new(), changes: Changes::default() });
+        self.iterators.push(DsqIterator {
+            queue: NONE,
+            until: 0,
+            place: None,
+            rest: Vec::new(),
+            changes: Changes::default(),
+        });
         self.iterators.len() as u32 - 1
     }
 
@@ -86,7 +92,7 @@ impl Iterators {
                 let seen = queues.beside(iterator.queue, place.last, place.reverse)?;
                 let (_, slot) = seen;
                 place.last = Some(seen);
-                if queues.link(slot).sequence <= place.until {
+                if queues.link(slot).sequence <= iterator.until {
                     return Some(slot);
                 }
             }

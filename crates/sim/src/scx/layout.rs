@@ -82,7 +82,7 @@ macro_rules! structures {
             $(#[$doc])*
             #[repr(C)]
             #[derive(Clone, Debug)]
-            #[allow(missing_docs)]
+            #[allow(missing_docs, non_snake_case)]
             pub struct $rust { $(pub $field: $type),* }
 
             impl GuestType for $rust {
@@ -229,6 +229,22 @@ structures! {
     GuestCpuRelease "scx_cpu_release_args" { reason: PreemptReason, task: Pointer }
     /// Arguments of `ops.cgroup_init`.
     GuestCgroupInit "scx_cgroup_init_args" { weight: u32, bw_period_us: u64, bw_quota_us: u64, bw_burst_us: u64, sched_idle: bool }
+    /// What the kernel counts.
+    GuestEvents "scx_event_stats" {
+        SCX_EV_SELECT_CPU_FALLBACK: i64,
+        SCX_EV_DISPATCH_LOCAL_DSQ_OFFLINE: i64,
+        SCX_EV_DISPATCH_KEEP_LAST: i64,
+        SCX_EV_ENQ_SKIP_EXITING: i64,
+        SCX_EV_ENQ_SKIP_MIGRATION_DISABLED: i64,
+        SCX_EV_REENQ_IMMED: i64,
+        SCX_EV_REENQ_LOCAL_REPEAT: i64,
+        SCX_EV_REFILL_SLICE_DFL: i64,
+        SCX_EV_BYPASS_DURATION: i64,
+        SCX_EV_BYPASS_DISPATCH: i64,
+        SCX_EV_BYPASS_ACTIVATE: i64,
+        SCX_EV_INSERT_NOT_OWNED: i64,
+        SCX_EV_SUB_BYPASS_DISPATCH: i64,
+    }
     /// Arguments of the dump callbacks.
     GuestDump "scx_dump_ctx" { kind: ExitKind, exit_code: i64, reason: Pointer, at_ns: u64, at_jiffies: u64 }
     /// Packed arguments of `__scx_bpf_dsq_insert_vtime`.

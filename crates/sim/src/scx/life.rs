@@ -59,11 +59,9 @@ impl Sim {
             self.set_allowed(slot, self.core.set_number(&[CpuId(first)].into_iter().collect()));
             self.held.push(slot);
         }
-        if !self.core.entity(slot).is_realtime() {
-            self.from_outside = birth.by().is_none();
-            self.show_to_policy(slot, here, true);
-            self.from_outside = false;
-        }
+        self.from_outside = birth.by().is_none();
+        self.show_to_policy(slot, here, true);
+        self.from_outside = false;
         self.publish_wake_source(slot, WakeSource::Fork);
         self.core.pay(here, Overhead::Wakeup, self.core.machine.costs.wakeup.ns());
         self.place(slot, here, SCX_WAKE_FORK, 0, birth.parent, WakeSource::Fork);
@@ -88,19 +86,23 @@ impl Sim {
         }
     }
 
-    pub(super) fn show_to_policy(&mut self, slot: u32, here: u32, fork: bool) {
+    /// The policy hears of a task, whatever its class (`scx_fork`), and has it at once if it is to schedule it (`scx_post_fork`).
+    fn show_to_policy(&mut self, slot: u32, here: u32, fork: bool) {
         let address = self.core.entity(slot).address;
         self.write_scratch(GuestInitTask {
             fork,
             cgroup: Pointer(self.core.cgroups.address(self.core.entity(slot).control_group)),
         });
         let result = self.call(Op::InitTask, here, slot, [address, self.scratch]) as i32;
-        if result != 0 && !self.has_failed() {
+        self.must_succeed(Op::InitTask, result, |core| format!(" for {}", core.world.name(slot)));
+        if self.core.entity(slot).task().scx.disallow.0 != 0 && fork && !self.has_failed() {
             let name = self.core.world.name(slot);
-            self.core.error(format!("ops.init_task gives {result} for {name}"));
+            self.core.error(format!("ops.init_task() set task->scx.disallow for {name} during fork"));
         }
         self.core.entity_mut(slot).is_shown = true;
-        self.enable(slot, here);
+        if !self.core.entity(slot).is_realtime() {
+            self.enable(slot, here);
+        }
     }
 
     /// The policy has the task from now on.
@@ -121,22 +123,10 @@ impl Sim {
         self.set_allowed(slot, birth.role.0);
         self.place_in_control_group(slot, role, birth);
         let cpu = self.core.entity(slot).cpu;
-        let (policy, realtime_priority) = match role.class {
-            Class::Other => (0, None),
-            Class::Batch => (3, None),
-            Class::Idle => (5, None),
-            Class::Fifo(p) => (1, Some(99 - p as i32)),
-            Class::RoundRobin(p) => (2, Some(99 - p as i32)),
-        };
-        let realtime = self.core.entity(slot).priority();
         let (tgid, leader, mm) = self.process_of(slot, birth);
         let task = self.core.entity_mut(slot).task_mut();
         (task.pid, task.tgid, task.flags) = (FIRST_PID + id.0 as i32, tgid, PF_FORKNOEXEC);
-        (task.policy, task.rt_priority) = (policy, realtime as u32);
-        fill_weight(task, role.class, role.nice);
-        if let Some(priority) = realtime_priority {
-            (task.prio, task.normal_prio) = (priority, priority);
-        }
+        fill_class(task, role.class, role.nice);
         set_parent(task, parent);
         (task.group_leader, task.mm) = (Pointer(leader), Pointer(mm));
         (task.start_time, task.start_boottime) = (now, now);
@@ -303,6 +293,28 @@ pub(super) fn fill_weight(task: &mut GuestTask, class: Class, nice: i8) {
     let (priority, weight) = (nice_priority(nice), load_weight(class, nice));
     (task.static_prio, task.prio, task.normal_prio) = (priority, priority, priority);
     (task.scx.weight, task.se.load.weight) = (policy_weight(weight), weight * 1024);
+}
+
+/// What a class of its own is in a task (`__setscheduler_params`).
+pub(super) fn fill_class(task: &mut GuestTask, class: Class, nice: i8) {
+    fill_weight(task, class, nice);
+    task.policy = match class {
+        Class::Other => 0,
+        Class::Fifo(_) => 1,
+        Class::RoundRobin(_) => 2,
+        Class::Batch => 3,
+        Class::Idle => 5,
+    };
+    task.rt_priority = u32::from(class.priority());
+    if class.is_realtime() {
+        let priority = realtime_priority(class);
+        (task.prio, task.normal_prio) = (priority, priority);
+    }
+}
+
+/// The kernel's priority of a task of a real-time class.
+pub(super) fn realtime_priority(class: Class) -> i32 {
+    99 - i32::from(class.priority())
 }
 
 /// Sets what points to a parent.

@@ -2,6 +2,7 @@
 //! knobs change (`scx_cgroup_init`, `scx_cgroup_exit`, `scx_cgroup_can_attach`, `scx_cgroup_move_task`,
 //! `scx_group_set_weight` and its siblings in `kernel/sched/ext`).
 
+use super::core::Core;
 use super::cpu::NONE;
 use super::entity::State;
 use super::layout::GuestCgroupInit;
@@ -38,10 +39,7 @@ impl Sim {
             });
             let address = self.core.cgroups.address(id);
             let result = self.call(Op::CgroupInit, 0, NONE, [address, self.scratch]) as i32;
-            if result < 0 && !self.has_failed() {
-                let path = &self.core.cgroups.tree[id].path;
-                self.core.error(format!("ops.cgroup_init gives {result} for the control group /{path}"));
-            }
+            self.must_succeed(Op::CgroupInit, result, |core| of_group(core, id));
         }
     }
 
@@ -71,20 +69,12 @@ impl Sim {
             return None;
         }
         let [from_address, to_address] = [from, to].map(|id| self.core.cgroups.address(id));
-        let realtime = self.core.entity(slot).is_realtime();
-        if !realtime {
-            let result = self.call(Op::CgroupPrepMove, cpu, slot, [address, from_address, to_address]) as i32;
-            if result < 0 && !self.has_failed() {
-                let path = &self.core.cgroups.tree[to].path;
-                self.core.error(format!("ops.cgroup_prep_move gives {result} for the control group /{path}"));
-            }
-        }
+        let result = self.call(Op::CgroupPrepMove, cpu, slot, [address, from_address, to_address]) as i32;
+        self.must_succeed(Op::CgroupPrepMove, result, |core| of_group(core, to));
         let cpus = self.cpus_after_join(slot, from, to);
         self.while_dequeued(slot, |sim| {
             sim.enter_control_group(slot, to);
-            if !realtime {
-                sim.call(Op::CgroupMove, cpu, slot, [address, from_address, to_address]);
-            }
+            sim.call(Op::CgroupMove, cpu, slot, [address, from_address, to_address]);
         });
         let task = self.core.entity(slot).id;
         self.core.world.emit_of(cpu, task, EventKind::Join { task, control_group: to });
@@ -135,4 +125,8 @@ impl Sim {
         let entity = self.core.entity(slot);
         entity.state == State::Running && !cpus.contains(CpuId(entity.cpu))
     }
+}
+
+fn of_group(core: &Core, id: ControlGroupId) -> String {
+    format!(" for the control group /{}", core.cgroups.tree[id].path)
 }

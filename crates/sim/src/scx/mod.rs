@@ -3,7 +3,8 @@
 //! Where the simulated core differs from the kernel's:
 //!
 //! - Operations never run at the same time; the CPUs of one instant take turns in the order of their number.
-//! - A kick, a dispatch to a remote CPU and a re-enqueue take effect at the same instant, after the operation.
+//! - A kick, a dispatch to a remote CPU and a re-enqueue take effect at the same instant, after the operation, and `ops.dequeue`
+//!   comes then for tasks that the operation moved out of the policy's custody.
 //! - Without a tick (`machine.tick = "0s"`) a slice ends to the nanosecond. A policy that shortens the slice of a task
 //!   that runs elsewhere by writing to it, without a kick, is felt when that CPU looks next.
 //! - Among equal idle CPUs the lowest number is taken (see [`idle`]).
@@ -21,7 +22,9 @@ mod dsq;
 mod engine;
 mod enqueue;
 mod entity;
+mod events;
 mod idle;
+mod immediate;
 mod iter;
 mod kfuncs;
 mod layout;
@@ -36,6 +39,7 @@ mod policy_timers;
 mod realtime;
 mod restless;
 mod schedule;
+mod terms;
 mod throttling;
 mod waiting;
 

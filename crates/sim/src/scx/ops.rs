@@ -2,23 +2,25 @@
 //!
 //! | operation | when it is called |
 //! |---|---|
-//! | `init`, `exit` | once, before the first task and when the policy has to go |
-//! | `init_task`, `enable`, `set_weight` | a task is created, in this order, before it is first runnable |
+//! | `init`, `exit` | once, before the first task, and when the policy has to go or all tasks have left it at the end |
+//! | `init_task` | a task of any class is created |
+//! | `enable`, `set_weight` | then, and when a real-time task becomes normal, before it is runnable; `set_weight` for each new weight |
 //! | `select_cpu` | a task wakes and may run on several CPUs; may put it straight into a queue |
 //! | `runnable` | a task begins to want a CPU |
 //! | `enqueue` | a runnable task is the policy's to place: after waking, or when it lost its CPU with no slice left |
-//! | `dequeue` | a task that the policy holds is taken from it, because something about it changes |
+//! | `dequeue` | a task leaves the policy's own structures or queues, or something about it changes |
 //! | `dispatch` | a CPU's local queue is empty and the running task cannot continue |
 //! | `running`, `stopping` | a task gets and leaves a CPU |
 //! | `tick` | at each timer tick, for the running task |
 //! | `yield` | the running task asked to be put behind others |
 //! | `quiescent` | a task no longer wants a CPU |
 //! | `update_idle` | a CPU becomes idle or ceases to be |
-//! | `set_cpumask` | the CPUs on which a task may run change |
-//! | `cpu_release`, `cpu_acquire` | a real-time task takes a CPU, and gives it back |
-//! | `disable`, `exit_task` | a task has ended |
+//! | `set_cpumask` | the CPUs on which a task may run change, and after `enable` when a real-time task becomes normal |
+//! | `cpu_release`, `cpu_acquire` | a higher class takes a CPU from a task of the policy, and gives it back |
+//! | `disable` | a task becomes real-time, has ended, or leaves at the end |
+//! | `exit_task` | a task of any class has ended, or leaves at the end |
 
-use super::consts::SCX_DSP_DFL_MAX_BATCH;
+use super::consts::*;
 use super::core::Core;
 use schedlab_bpf::{LoadError, Member, ProgramId, StructOps, Vm};
 
@@ -81,9 +83,54 @@ pub fn not_simulated(ops: &StructOps) -> Vec<String> {
     if plain != TABLE {
         return vec![format!("struct {plain}")];
     }
+    let flags = FLAGS_NOT_SIMULATED.iter().filter(|(bit, _)| ops.scalar("flags") & bit != 0);
+    let flags = flags.map(|(_, what)| format!("flag {what}"));
     let is_known = |name: &str| Op::ALL.iter().any(|op| op.name() == name) || NEVER_CALLED.contains(&name);
     let programs = ops.members.iter().filter(|(_, member)| matches!(member, Member::Program(_)));
-    programs.filter(|(name, _)| !is_known(name)).map(|(name, _)| format!("operation {name}")).collect()
+    let programs = programs.filter(|(name, _)| !is_known(name)).map(|(name, _)| format!("operation {name}"));
+    programs.chain(flags).collect()
+}
+
+/// Flags of a table that are not simulated.
+const FLAGS_NOT_SIMULATED: [(u64, &str); 1] = [(
+    SCX_OPS_SWITCH_PARTIAL,
+    "SCX_OPS_SWITCH_PARTIAL, with which a policy schedules tasks of SCHED_EXT only, and a scenario has none",
+)];
+
+/// The bits that `ops.flags` may have.
+const ALL_FLAGS: u64 = SCX_OPS_KEEP_BUILTIN_IDLE
+    | SCX_OPS_ENQ_LAST
+    | SCX_OPS_ENQ_EXITING
+    | SCX_OPS_SWITCH_PARTIAL
+    | SCX_OPS_ENQ_MIGRATION_DISABLED
+    | SCX_OPS_ALLOW_QUEUED_WAKEUP
+    | SCX_OPS_BUILTIN_IDLE_PER_NODE
+    | SCX_OPS_ALWAYS_ENQ_IMMED
+    | SCX_OPS_TID_TO_TASK;
+
+/// Why a kernel does not take a table (`bpf_scx_init_member`), if it does not.
+pub fn refused(ops: &StructOps) -> Option<String> {
+    let (flags, timeout_ms, batch) = (ops.scalar("flags"), ops.scalar("timeout_ms"), ops.scalar("dispatch_max_batch"));
+    let name = ops.text("name").unwrap_or_default();
+    let is_usual = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'.';
+    if flags & !ALL_FLAGS != 0 {
+        Some(format!("ops.flags has unknown bits, {:#x} (EINVAL)", flags & !ALL_FLAGS))
+    } else if name.is_empty() {
+        Some("it has no ops.name (EINVAL)".to_string())
+    } else if name.len() as u64 >= SCX_OPS_NAME_LEN {
+        Some(format!("ops.name is longer than {} characters (EINVAL)", SCX_OPS_NAME_LEN - 1))
+    } else if !name.bytes().all(is_usual) {
+        Some(format!(
+            "ops.name \"{}\" has other characters than letters, digits, _ and . (EINVAL)",
+            name.escape_debug()
+        ))
+    } else if timeout_ms > SCX_WATCHDOG_MAX_TIMEOUT {
+        Some(format!("ops.timeout_ms is {timeout_ms}, more than {SCX_WATCHDOG_MAX_TIMEOUT} (E2BIG)"))
+    } else if batch > i32::MAX as u64 {
+        Some(format!("ops.dispatch_max_batch is {batch}, more than {} (E2BIG)", i32::MAX))
+    } else {
+        None
+    }
 }
 
 /// Operations that may sleep (`bpf_scx_check_member` in `kernel/sched/ext.c`): no run queue is locked there.
@@ -117,6 +164,9 @@ impl Operations {
     ///
     /// It asks for more than there is.
     pub fn new(ops: &StructOps, vm: &Vm<Core>) -> Result<Operations, LoadError> {
+        if let Some(why) = refused(ops) {
+            return Err(LoadError::Refused(why));
+        }
         let mut programs = [None; Op::ALL.len()];
         for op in Op::ALL {
             programs[*op as usize] = ops.operation(op.name()).and_then(|name| vm.program(name));
@@ -155,6 +205,18 @@ impl Operations {
             self.programs[*op as usize] = None;
         }
         self.flags = flags;
+    }
+
+    /// Why a kernel ends a policy with this table once it has called `ops.init` (`validate_ops`), if it does.
+    pub fn contradiction(&self) -> Option<&'static str> {
+        let keeps_idle = !self.has(Op::UpdateIdle) || self.flag(SCX_OPS_KEEP_BUILTIN_IDLE);
+        if self.flag(SCX_OPS_ENQ_LAST) && !self.has(Op::Enqueue) {
+            Some("SCX_OPS_ENQ_LAST requires ops.enqueue() to be implemented")
+        } else if self.flag(SCX_OPS_BUILTIN_IDLE_PER_NODE) && !keeps_idle {
+            Some("SCX_OPS_BUILTIN_IDLE_PER_NODE requires CPU idle selection enabled")
+        } else {
+            None
+        }
     }
 
     /// The program of an operation, if the policy has it.

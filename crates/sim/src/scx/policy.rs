@@ -243,6 +243,8 @@ impl Sim {
 
     #[cold]
     fn fault(&mut self, op: Op, fault: &Fault) {
+        // No kernel would have loaded the program.
+        self.core.is_leaving = false;
         self.core.running_op = Some(op);
         self.core.error(fault.to_string());
         self.core.running_op = None;
@@ -335,6 +337,7 @@ impl Sim {
         self.enter(Op::Timer, cpu, NONE);
         let result = self.vm.fire_timer(address, &mut self.core);
         self.leave(Op::Timer, cpu, NONE, result.map(|()| 0));
+        self.tell_left_custody();
         if self.status_table.is_some() {
             // A timer may speak of any task.
             let alive: Vec<u32> = self.core.world.tasks.alive_slots().collect();

@@ -26,6 +26,7 @@ impl Sim {
         self.choose_and_switch(cpu, left);
         if !self.core.deferred.is_empty() {
             self.core.carry_deferred_out();
+            self.tell_left_custody();
         }
     }
 
@@ -52,18 +53,36 @@ impl Sim {
         }
         let preempted = std::mem::take(&mut self.core.cpu_mut(cpu).preempted);
         let reason = left.unwrap_or(if preempted { Reason::Preempted } else { Reason::SliceEnd });
-        if previous != NONE && self.core.entity(previous).state == State::Running {
-            self.put_previous(cpu, previous);
-        }
+        // Who is next is known before the policy is asked where the previous task is to go (`put_prev_set_next_task`).
         let next = self.core.queues.first(cpu).unwrap_or(NONE);
+        if previous != NONE && self.core.entity(previous).state == State::Running {
+            self.put_previous(cpu, previous, next == NONE);
+        }
         self.switch(cpu, previous, next, reason);
+        if next == NONE && !self.core.queues.is_empty(cpu) {
+            // The policy put the last task back into the local queue. The CPU has been idle in between, as in a kernel.
+            self.core.request_resched(cpu);
+        }
     }
 
     /// Finds the CPU something to run (`balance_one`).
     #[inline(always)]
     fn balance(&mut self, cpu: u32, previous: u32) -> Found {
-        if std::mem::take(&mut self.core.cpu_mut(cpu).taken_by_realtime) {
-            self.call(Op::CpuAcquire, cpu, NONE, [cpu as u64, self.scratch]);
+        self.core.balancing = cpu;
+        let found = self.find_task(cpu, previous);
+        self.core.balancing = NONE;
+        if self.core.immediate.is_used && found != Found::Nothing && self.core.queues.get(cpu).length > 1 {
+            self.core.ask_for_immediate(cpu);
+        }
+        found
+    }
+
+    #[inline(always)]
+    fn find_task(&mut self, cpu: u32, previous: u32) -> Found {
+        let c = self.core.cpu_mut(cpu);
+        c.taken_by_realtime = false;
+        if std::mem::take(&mut c.is_released) {
+            self.call(Op::CpuAcquire, cpu, NONE, [cpu as u64, 0]);
         }
         let mut runs_on = false;
         if previous != NONE {
@@ -74,7 +93,7 @@ impl Sim {
             }
         }
         let global = self.core.cpus.len();
-        if !self.core.queues.is_empty(cpu) || self.core.move_to_local(cpu, global) {
+        if !self.core.queues.is_empty(cpu) || self.core.move_to_local(cpu, global, 0) {
             return Found::Local;
         }
         if self.ops.has(Op::Dispatch)
@@ -83,6 +102,7 @@ impl Sim {
             return found;
         }
         if runs_on && (!self.ops.flag(SCX_OPS_ENQ_LAST) || self.core.exit.is_some()) {
+            self.core.events.dispatch_keep_last();
             return Found::Keep;
         }
         Found::Nothing
@@ -100,10 +120,11 @@ impl Sim {
             self.core.dispatched = false;
             self.call_here(Op::Dispatch, cpu, previous, [cpu as u64, argument]);
             self.core.finish_dispatches(cpu);
+            self.tell_left_custody();
             if runs_on && self.core.entity(previous).task().scx.slice > 0 {
                 return Some(Found::Keep);
             }
-            if !self.core.queues.is_empty(cpu) || self.core.move_to_local(cpu, global) {
+            if !self.core.queues.is_empty(cpu) || self.core.move_to_local(cpu, global, 0) {
                 return Some(Found::Local);
             }
             if !self.core.dispatched || self.core.exit.is_some() {
@@ -115,9 +136,9 @@ impl Sim {
         None
     }
 
-    /// The running task stays runnable but has to leave its CPU.
+    /// The running task stays runnable but has to leave its CPU; `is_last` if the CPU idles next.
     #[inline(always)]
-    pub fn put_previous(&mut self, cpu: u32, slot: u32) {
+    pub fn put_previous(&mut self, cpu: u32, slot: u32, is_last: bool) {
         let address = self.core.entity(slot).address;
         self.call(Op::Stopping, cpu, slot, [address, 1]);
         let entity = self.core.entity_mut(slot);
@@ -126,27 +147,24 @@ impl Sim {
         self.core.begin_waiting(slot);
         // Only a higher class takes a task off its CPU before its slice is over: it continues when that is done.
         if has_slice {
-            return self.core.enqueue_in(cpu, slot, SCX_ENQ_HEAD);
+            return match self.core.entity(slot).is_immediate {
+                true => self.enqueue_again(slot, SCX_TASK_REENQ_PREEMPTED),
+                false => self.core.enqueue_in(cpu, slot, SCX_ENQ_HEAD),
+            };
         }
-        let last = self.ops.flag(SCX_OPS_ENQ_LAST) && self.core.queues.is_empty(cpu);
-        self.enqueue(slot, if last { SCX_ENQ_LAST } else { 0 });
+        self.enqueue(slot, if is_last { SCX_ENQ_LAST } else { 0 });
     }
 
     /// From one task to another, either of which may be none.
     #[inline(always)]
     pub fn switch(&mut self, cpu: u32, previous: u32, next: u32, reason: Reason) {
         if previous == next {
-            if next == NONE {
-                // Idle and still idle: the CPU is free to be chosen again.
-                if self.core.keeps_idle {
-                    self.core.idle.set(cpu);
-                }
-                return;
+            // Idle and still idle: the CPU is free to be chosen again.
+            debug_assert_eq!(next, NONE, "a task that leaves its CPU is not the next one");
+            if self.core.keeps_idle {
+                self.core.idle.set(cpu);
             }
-            // The policy gave the CPU back to the task it took it from.
-            self.core.refill_slice(next);
-            self.set_next(cpu, next, 0);
-            return self.continue_steps(cpu);
+            return;
         }
         let reason = if previous == NONE { Reason::Idle } else { reason };
         self.tell_switch(cpu, previous, next, reason);
@@ -202,6 +220,7 @@ impl Sim {
         if moved {
             self.core.pay(cpu, Overhead::Migration, self.core.machine.costs.migration.ns());
         }
+        self.end_custody(cpu, slot, SCX_DEQ_CORE_SCHED_EXEC);
         self.core.queues.remove(slot);
         let entity = self.core.entity_mut(slot);
         let slice = &mut entity.task_mut().scx.slice;
@@ -244,15 +263,6 @@ impl Sim {
     pub fn continue_steps(&mut self, cpu: u32) {
         if self.core.current(cpu).is_some_and(|slot| self.core.world.tasks[slot].work_ns == 0) {
             self.core.active.push_back(cpu);
-        }
-    }
-
-    /// Gives the tasks of a CPU's local queue back to the policy (`scx_bpf_reenqueue_local`).
-    pub fn reenqueue_local(&mut self, cpu: u32) {
-        let waiting: Vec<u32> = self.core.queues.iter(cpu).collect();
-        for slot in waiting {
-            self.core.queues.remove(slot);
-            self.enqueue(slot, SCX_ENQ_REENQ);
         }
     }
 

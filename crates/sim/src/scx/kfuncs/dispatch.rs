@@ -1,7 +1,7 @@
 //! Queues: creating them, putting tasks in, moving tasks out.
 
 use super::arguments::Task;
-use super::{EEXIST, EINVAL, ENOENT, kernel_functions};
+use super::{EEXIST, EINVAL, ENOENT, NUMA_NO_NODE, kernel_functions};
 use crate::scx::consts::*;
 use crate::scx::core::Core;
 use crate::scx::layout::GuestInsertVtime;
@@ -28,27 +28,42 @@ impl Core {
 
     #[cold]
     fn miss_queue(&mut self, id: u64) {
-        self.error(format!("there is no dispatch queue {id:#x}"));
+        self.error(format!("invalid DSQ ID {id:#018x}"));
     }
 
-    /// The queue of an identity for functions that only look: built-in ones too.
-    fn any_queue(&self, id: u64) -> Option<u32> {
-        let cpus = self.cpus.len();
-        match id {
+    /// Moves the first task of a user queue that can run here to the local one. What was dispatched before comes first.
+    #[inline]
+    fn consume(&mut self, queue: u64, mut flags: u64) -> bool {
+        let cpu = self.this_cpu;
+        self.vet_immediate(SCX_DSQ_LOCAL, &mut flags);
+        self.finish_dispatches(cpu);
+        self.user_queue(queue).is_some_and(|queue| self.move_to_local(cpu, queue, flags))
+    }
+
+    /// How many tasks are in a queue. The global ones have no number: there is one for each node.
+    fn queued(&mut self, id: u64) -> i32 {
+        let found = match id {
             SCX_DSQ_LOCAL => Some(self.this_cpu),
-            SCX_DSQ_GLOBAL => Some(cpus),
             id if id & SCX_DSQ_LOCAL_ON == SCX_DSQ_LOCAL_ON => {
-                Some((id & SCX_DSQ_LOCAL_CPU_MASK) as u32).filter(|&c| c < cpus)
+                let cpu = (id & SCX_DSQ_LOCAL_CPU_MASK) as u32;
+                if cpu >= self.cpus.len() {
+                    self.error(format!("invalid CPU {}", cpu as i32));
+                }
+                Some(cpu).filter(|&cpu| cpu < self.cpus.len())
             }
             id => self.queues.find(id),
-        }
+        };
+        found.map_or(ENOENT, |queue| self.queues.get(queue).length as i32)
     }
 
     /// `scx_bpf_dsq_move`: from the queue of an iterator to another one.
-    fn move_from_iterator(&mut self, handle: u64, slot: u32, to: u64, vtime: bool, flags: u64) -> bool {
+    fn move_from_iterator(&mut self, handle: u64, slot: u32, to: u64, vtime: bool, mut flags: u64) -> bool {
         let Some(iterator) = self.iterators.get(handle) else { return false };
-        let (from, changes) = (iterator.queue, std::mem::take(&mut iterator.changes));
-        if self.queues.link(slot).queue != from {
+        let (from, until) = (iterator.queue, iterator.until);
+        let changes = std::mem::take(&mut iterator.changes);
+        let link = self.queues.link(slot);
+        // It may have left the queue and come back since (`nldsq_cursor_lost_task`).
+        if link.queue != from || link.sequence > until || !self.vet_immediate(to, &mut flags) {
             return false;
         }
         let to = self.resolve(self.this_cpu, to, slot);
@@ -65,10 +80,11 @@ impl Core {
 }
 
 kernel_functions! {
-    /// Creates a user queue. Its NUMA node does not matter here.
-    fn scx_bpf_create_dsq(call, id: u64, _node: i32) -> i32 {
+    /// Creates a user queue. Its NUMA node only has to exist.
+    fn scx_bpf_create_dsq(call, id: u64, node: i32) -> i32 {
         call.may_sleep("scx_bpf_create_dsq")?;
-        if id & SCX_DSQ_FLAG_BUILTIN != 0 {
+        let nodes = call.core.machine.topology.nodes as i32;
+        if !(NUMA_NO_NODE..nodes).contains(&node) || id & SCX_DSQ_FLAG_BUILTIN != 0 {
             return Some(EINVAL);
         }
         if !call.core.queues.create(id) {
@@ -80,9 +96,12 @@ kernel_functions! {
     }
 
     fn scx_bpf_destroy_dsq(call, id: u64) {
-        match call.core.queues.destroy(id) {
-            true => call.core.memory.refund(QUEUE_BYTES),
-            false => call.core.error(format!("dispatch queue {id:#x} cannot be destroyed: it does not exist or is not empty")),
+        let Some(queue) = call.core.queues.find(id) else { return Some(()) };
+        let length = call.core.queues.get(queue).length;
+        if call.core.queues.destroy(id) {
+            call.core.memory.refund(QUEUE_BYTES);
+        } else {
+            call.core.error(format!("attempting to destroy in-use dsq {id:#018x} (nr={length})"));
         }
     }
 
@@ -115,25 +134,26 @@ kernel_functions! {
 
     fn scx_bpf_dispatch_cancel(call) {
         if call.core.dispatches.pop().is_none() {
-            call.core.error("there is no dispatch to cancel");
+            call.core.error("dispatch buffer underflow");
         }
     }
 
     fn scx_bpf_dsq_move_to_local(call, queue: u64) -> bool {
-        let cpu = call.core.this_cpu;
-        // What was dispatched before comes first.
-        if !call.core.dispatches.is_empty() {
-            call.core.finish_dispatches(cpu);
-        }
-        call.core.user_queue(queue).is_some_and(|queue| call.core.move_to_local(cpu, queue))
+        call.core.consume(queue, 0)
     }
 
     fn scx_bpf_dsq_nr_queued(call, id: u64) -> i32 {
-        call.core.any_queue(id).map_or(ENOENT, |queue| call.core.queues.get(queue).length as i32)
+        call.core.queued(id)
     }
 
     fn scx_bpf_dsq_peek(call, id: u64) -> u64 {
-        let Some(queue) = call.core.user_queue(id) else { return Some(0) };
+        let Some(queue) = call.core.queues.find(id) else {
+            call.core.error(match id & SCX_DSQ_FLAG_BUILTIN {
+                0 => format!("peek on non-existent DSQ {id:#x}"),
+                _ => format!("peek disallowed on builtin DSQ {id:#x}"),
+            });
+            return Some(0);
+        };
         call.core.queues.first(queue).map_or(0, |slot| call.core.entity(slot).address)
     }
 
@@ -191,10 +211,28 @@ kernel_functions! {
     /// Takes effect when the operation is over, as on a kernel that defers it.
     fn scx_bpf_reenqueue_local(call) -> u32 {
         let cpu = call.core.this_cpu;
-        if call.core.reenqueue.back() != Some(&cpu) {
-            call.core.reenqueue.push_back(cpu);
-        }
+        call.core.ask_reenqueue(cpu);
         call.core.queues.get(cpu).length
+    }
+
+    /// The form of later kernels, for all operations.
+    fn scx_bpf_reenqueue_local___v2(call) {
+        let cpu = call.core.this_cpu;
+        call.core.ask_reenqueue(cpu);
+    }
+
+    /// The same for any local or user queue.
+    fn scx_bpf_dsq_reenq(call, id: u64, flags: u64) {
+        if flags & !SCX_REENQ_ANY != 0 {
+            call.core.error(format!("invalid SCX_REENQ flags {flags:#x}"));
+            return Some(());
+        }
+        let cpu = call.core.this_cpu;
+        let queue = call.core.resolve(cpu, id, call.core.running_slot);
+        // Nothing is given back from a global queue.
+        if queue != call.core.cpus.len() {
+            call.core.ask_reenqueue(queue);
+        }
     }
 
     fn scx_bpf_task_set_slice(call, task: Task, slice_ns: u64) -> bool {

@@ -67,21 +67,33 @@ kernel_functions! {
         call.core.world.now_ns
     }
 
-    /// Counters of rare events, none of which happens here.
     fn scx_bpf_events(call, events: Writable) {
         events.clear(call.check);
+        events.write(call.check, &call.core.events.bytes());
     }
 
     /// Every CPU always runs at full speed.
-    fn scx_bpf_cpuperf_cap(call, _cpu: i32) -> u32 {
+    fn scx_bpf_cpuperf_cap(call, cpu: i32) -> u32 {
+        call.cpu(cpu);
         SCX_CPUPERF_ONE as u32
     }
 
-    fn scx_bpf_cpuperf_cur(call, _cpu: i32) -> u32 {
+    fn scx_bpf_cpuperf_cur(call, cpu: i32) -> u32 {
+        call.cpu(cpu);
         SCX_CPUPERF_ONE as u32
     }
 
-    fn scx_bpf_cpuperf_set(call, _cpu: i32, _level: u32) {}
+    fn scx_bpf_cpuperf_set(call, cpu: i32, level: u32) {
+        if u64::from(level) > SCX_CPUPERF_ONE {
+            call.core.error(format!("Invalid cpuperf target {level} for CPU {cpu}"));
+            return Some(());
+        }
+        let Some(valid) = call.cpu(cpu) else { return Some(()) };
+        // With a run queue locked, only its own CPU.
+        if call.locks_run_queue() && valid != call.core.this_cpu {
+            call.core.error(format!("Invalid target CPU {cpu}"));
+        }
+    }
 
     fn bpf_task_acquire(call, task: Task) -> u64 {
         call.check.acquire(call.core.address_of(task.0), TASK)?

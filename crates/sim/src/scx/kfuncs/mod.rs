@@ -15,6 +15,7 @@ mod info;
 mod report;
 
 use super::core::Core;
+use super::ops::{Op, SLEEPABLE};
 use arguments::Argument;
 use schedlab_bpf::{Check, KernelFunction, MemoryError};
 
@@ -23,6 +24,10 @@ const ENOENT: i32 = -2;
 const EBUSY: i32 = -16;
 const EINVAL: i32 = -22;
 const EEXIST: i32 = -17;
+const EOPNOTSUPP: i32 = -95;
+
+/// Any NUMA node, or none in particular.
+const NUMA_NO_NODE: i32 = -1;
 
 /// The types of kernel objects to which policies hold references.
 const OWN_MASK: &str = "bpf_cpumask";
@@ -42,8 +47,14 @@ impl Call<'_, '_> {
         if cpu >= 0 && (cpu as u32) < self.core.cpus.len() {
             return Some(cpu as u32);
         }
-        self.core.error(format!("there is no cpu {cpu}"));
+        self.core.error(format!("invalid CPU {cpu}"));
         None
+    }
+
+    /// Whether the running operation holds the lock of a run queue, that of its CPU (`scx_locked_rq`).
+    fn locks_run_queue(&self) -> bool {
+        let is_free = |op: Op| SLEEPABLE.contains(&op) || matches!(op, Op::SelectCpu | Op::Timer);
+        self.core.running_op.is_some_and(|op| !is_free(op))
     }
 
     /// Ends the policy unless it is where a function may be called that may sleep.

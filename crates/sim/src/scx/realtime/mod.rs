@@ -21,6 +21,7 @@ mod throttle;
 pub use limit::Limit;
 pub use release::{Releases, Rules, SIMULATED, release_of};
 
+use super::consts::SCX_CPU_PREEMPT_RT;
 use super::core::Core;
 use super::cpu::NONE;
 use super::entity::State;
@@ -74,6 +75,15 @@ impl Core {
         self.allowed(slot).iter().all(|cpu| self.cpu(cpu).taken_by_realtime && self.cpu(cpu).taken_since_ns <= since_ns)
     }
 
+    /// The CPU is a real-time task's.
+    pub fn take_cpu(&mut self, cpu: u32) {
+        let now_ns = self.world.now_ns;
+        let c = self.cpu_mut(cpu);
+        if !c.taken_by_realtime {
+            (c.taken_by_realtime, c.taken_since_ns) = (true, now_ns);
+        }
+    }
+
     /// Whether a task has blocked or ended.
     fn has_left(&self, slot: u32) -> bool {
         self.entity(slot).state == State::Sleeping
@@ -85,6 +95,9 @@ impl Sim {
     pub fn enqueue_realtime(&mut self, slot: u32) {
         self.core.begin_periods();
         self.core.queue_realtime(slot, false);
+        if self.core.immediate.is_used {
+            self.core.ask_for_immediate(self.core.entity(slot).cpu);
+        }
         self.core.preempt_realtime(slot);
     }
 
@@ -161,23 +174,22 @@ impl Sim {
         other < own || (other == own && !makes_room && !self.turn_is_over(slot, left))
     }
 
-    /// A real-time task takes a CPU from the policy.
+    /// A real-time task takes a CPU from the policy, or an idle one, of which the policy does not hear: it had no task there
+    /// to be put back (`put_prev_task_scx`).
     fn take_from_policy(&mut self, cpu: u32, previous: u32, next: u32) {
-        if previous != NONE && self.core.entity(previous).state == State::Running {
-            self.put_previous(cpu, previous);
+        if previous != NONE {
+            if self.core.entity(previous).state == State::Running {
+                self.put_previous(cpu, previous, false);
+            }
+            self.release(cpu, SCX_CPU_PREEMPT_RT, self.core.entity(next).address);
         }
-        self.take_cpu(cpu, next);
+        self.core.take_cpu(cpu);
     }
 
-    /// The CPU is a real-time task's, of which the policy hears.
-    pub fn take_cpu(&mut self, cpu: u32, next: u32) {
-        if !self.core.cpu(cpu).taken_by_realtime {
-            let now_ns = self.core.world.now_ns;
-            let c = self.core.cpu_mut(cpu);
-            (c.taken_by_realtime, c.taken_since_ns) = (true, now_ns);
-            let task = Pointer(self.core.entity(next).address);
-            let args = GuestCpuRelease { reason: PreemptReason(super::consts::SCX_CPU_PREEMPT_RT as u32), task };
-            self.write_scratch(args);
+    /// The policy hears that a task of a higher class takes a CPU from it, once until it has the CPU again (`switch_class`).
+    pub fn release(&mut self, cpu: u32, reason: u64, task: u64) {
+        if !std::mem::replace(&mut self.core.cpu_mut(cpu).is_released, true) {
+            self.write_scratch(GuestCpuRelease { reason: PreemptReason(reason as u32), task: Pointer(task) });
             self.call(Op::CpuRelease, cpu, NONE, [cpu as u64, self.scratch]);
         }
     }
