@@ -15,7 +15,8 @@ A lottery (Waldspurger and Weihl, OSDI 1994) in a few lines:
 ...     def enqueue(self, task, flags):
 ...         self.waiting.append(task)
 ...     def dequeue(self, task, flags):
-...         self.waiting.remove(task)
+...         if task in self.waiting:
+...             self.waiting.remove(task)
 ...     def dispatch(self, cpu, prev):
 ...         able = [task for task in self.waiting if cpu in task.cpus]
 ...         if prev is not None and prev.runnable:
@@ -94,7 +95,7 @@ class Policy:
         """The policy must insert it somewhere, now or later."""
 
     def dequeue(self, task: Task, flags: int) -> None:
-        """The kernel takes it back before the policy has inserted it."""
+        """It leaves the policy's data or queues: for a CPU, or because something about it changes."""
 
     def dispatch(self, cpu: int, prev: Task | None) -> None:
         """The CPU's queue is empty; `prev` ran there and may still want to."""

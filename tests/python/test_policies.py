@@ -18,7 +18,8 @@ class Lottery(Policy):
         self.waiting.append(task)
 
     def dequeue(self, task: Task, flags: int) -> None:
-        self.waiting.remove(task)
+        if task in self.waiting:
+            self.waiting.remove(task)
 
     def dispatch(self, cpu: int, prev: Task | None) -> None:
         able = [task for task in self.waiting if cpu in task.cpus]
