@@ -3,7 +3,7 @@
 //! | what crosses | which way | type or function |
 //! |---|---|---|
 //! | text that a person will read on a terminal | out | [`Shown`], which only its checks make |
-//! | text in Markdown | out | [`markdown::text`], [`markdown::line`] |
+//! | text in Markdown | out | [`markdown::text`], [`markdown::line`], [`markdown::block`] |
 //! | a file that another person wrote | in | [`file::open`], [`file::bytes`], [`file::text`] |
 //! | a word of a file that becomes the name of a file of ours | in | [`FileName`], which only its check makes |
 //! | a damaged file, to a library that panics | in | [`library::guarded`] |

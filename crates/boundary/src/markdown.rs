@@ -37,6 +37,20 @@ pub fn line(text: &str) -> String {
     shown
 }
 
+/// Paragraphs whose author may write Markdown, but no HTML.
+pub fn block(text: &str) -> String {
+    let mut shown = String::new();
+    let mut in_code = false;
+    for letter in Shown::document(text).into_string().chars() {
+        match letter {
+            '<' if !in_code => shown.push_str("&lt;"),
+            _ => shown.push(letter),
+        }
+        in_code ^= letter == '`';
+    }
+    shown
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -45,6 +59,11 @@ mod tests {
     fn text_is_no_markup() {
         assert_eq!(text("a|b\n@all <b>"), "a\\|b &#64;all &lt;b>");
         assert_eq!(text("\u{202e}[x](y) \\|"), "\\\\u{202e}\\[x\\](y) \\\\\\|");
+    }
+
+    #[test]
+    fn a_block_keeps_its_lines() {
+        assert_eq!(block("a | `<b>`\n\n<script>"), "a | `<b>`\n\n&lt;script>");
     }
 
     #[test]

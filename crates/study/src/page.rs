@@ -10,7 +10,7 @@ use crate::runner::CaseOutcome;
 use crate::table::TablePage;
 use crate::verdict::{Firmness, Judged, judge, plain};
 use crate::words::Words;
-use schedlab_boundary::markdown::line;
+use schedlab_boundary::markdown::{block, line};
 use schedlab_model::time::Time;
 use schedlab_report::{Column, Quantity, Style, Table, WIDTH, columns_of, wrap};
 use serde::Serialize;
@@ -335,7 +335,7 @@ impl Page {
             }
             text += if question.values.is_empty() { "" } else { "\n" };
             for paragraph in question.answers() {
-                let _ = write!(text, "\n{}\n", line(&paragraph));
+                let _ = write!(text, "\n{}\n", block(&paragraph));
             }
             if !question.cases.is_empty() {
                 text += "\n<details><summary>Runs</summary>\n\n";
