@@ -181,10 +181,7 @@ impl Core {
             return self.enqueue_in(global, slot, flags);
         }
         self.migrate(slot, queue);
-        // On its way to another CPU it stays in the policy's custody until it runs (`task_scx_migrating`).
-        let in_custody = std::mem::take(&mut self.entity_mut(slot).in_custody);
         self.enqueue_in(queue, slot, flags);
-        self.entity_mut(slot).in_custody = in_custody;
     }
 
     /// Carries out the dispatches of `ops.dispatch` (`flush_dispatch_buf`).
@@ -244,7 +241,7 @@ impl Core {
         let mut next = self.queues.first(queue);
         while let Some(slot) = next {
             if self.entity(slot).cpu == cpu || self.allowed(slot).contains(cpu) {
-                if self.tells_custody && self.entity(slot).cpu == cpu {
+                if self.tells_custody {
                     self.note_custody(slot, true);
                 }
                 self.queues.remove(slot);

@@ -207,21 +207,14 @@ impl Sim {
         }
     }
 
-    /// The same of a task that leaves it otherwise.
-    #[inline(always)]
-    pub fn end_custody(&mut self, cpu: u32, slot: u32, flags: u64) {
-        if self.core.tells_custody && std::mem::take(&mut self.core.entity_mut(slot).in_custody) {
-            let address = self.core.entity(slot).address;
-            self.call(Op::Dequeue, cpu, slot, [address, flags]);
-        }
-    }
-
     /// Takes a task that wants a CPU out of wherever it is, because something about it changes (`dequeue_task_scx`).
     #[inline(always)]
     pub fn dequeue_task(&mut self, slot: u32, flags: u64) {
         let entity = self.core.entity(slot);
         let (cpu, address) = (entity.cpu, entity.address);
-        self.end_custody(cpu, slot, flags);
+        if std::mem::take(&mut self.core.entity_mut(slot).in_custody) {
+            self.call(Op::Dequeue, cpu, slot, [address, flags]);
+        }
         match self.core.entity(slot).custody {
             Custody::Policy => self.core.entity_mut(slot).custody = Custody::Kernel,
             Custody::Queueing => unreachable!("an enqueue is never interrupted"),

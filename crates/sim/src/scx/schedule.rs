@@ -220,7 +220,6 @@ impl Sim {
         if moved {
             self.core.pay(cpu, Overhead::Migration, self.core.machine.costs.migration.ns());
         }
-        self.end_custody(cpu, slot, SCX_DEQ_CORE_SCHED_EXEC);
         self.core.queues.remove(slot);
         let entity = self.core.entity_mut(slot);
         let slice = &mut entity.task_mut().scx.slice;
