@@ -157,6 +157,7 @@ pub fn step(act: &Act, names: &[String]) -> Option<Step> {
         Op::Until => Step::Until { until: time() },
         Op::Period => Step::Period {
             period: time(),
+            from: None,
             offset: Some(Text(Time(act.more))).filter(|offset| offset.0 > Time::ZERO),
             deadline: None,
             overrun: None,
