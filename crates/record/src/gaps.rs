@@ -96,6 +96,11 @@ impl Gaps {
         }
     }
 
+    /// Only some tasks were followed, and nobody says when who came by a CPU's last switch left.
+    pub fn follow_some_tasks(&mut self) {
+        self.cpus.values().for_each(|came| self.bits.set(came.switch));
+    }
+
     /// Whether who came by this switch, from 0, stayed until the next one. So did who came by the last.
     pub fn stayed(&self, switch: usize) -> bool {
         !self.bits.has(switch)
