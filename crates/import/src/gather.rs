@@ -67,6 +67,8 @@ pub struct Facts {
     pub heard: BTreeMap<u32, u64>,
     /// The tool followed some tasks, and not the machine.
     pub is_of_some_tasks: bool,
+    /// The clock counts something else than time, or is coarse.
+    pub is_counting: bool,
     /// How many CPUs' buffers begin after the first event.
     pub starts: u64,
     /// The time of the last event, of the scheduler or not.

@@ -113,7 +113,7 @@ fn tell(gathered: &Gathered, each: impl FnMut(&Record)) -> std::io::Result<Told>
     let facts = &gathered.facts;
     let mut story = Story::new(!facts.has_wakeups, facts.processes.clone(), each);
     let (mut starts, mut first_ns, mut start_ns) = (facts.starts, None, None);
-    let (mut repeats, mut passed) = (Repeats::default(), facts.passed.clone());
+    let (mut repeats, mut passed) = (Repeats::of(facts.is_counting), facts.passed.clone());
     gathered.each(|entry| match entry.what {
         What::Event(_) if repeats.has(&entry) => {
             passed.count(REPEATED, || format!("CPU {} at {} s", entry.head.cpu, seconds(entry.head.time_ns)));

@@ -37,20 +37,28 @@ pub struct Story<F> {
 struct Follows {
     /// Threads that left a CPU.
     left: BTreeSet<i32>,
-    /// Threads that came to a CPU that another left next.
-    torn: BTreeSet<i32>,
+    /// Threads that came to one.
+    came: BTreeSet<i32>,
+    /// How often another left a CPU than had come to it.
+    torn: u64,
     has_losses: bool,
 }
 
+/// A switch can be missing without a loss; in a recording of some tasks those are that bring them.
+const LEAST_TORN: u64 = 2;
+
 impl Follows {
-    fn switch(&mut self, came: Option<i32>, left: i32) {
+    /// A CPU goes from a thread to another; `came` came to it before.
+    fn switch(&mut self, came: Option<i32>, left: i32, next: i32) {
         self.left.insert(left);
-        self.torn.extend(came.filter(|&tid| tid != left));
+        self.came.insert(next);
+        self.torn += u64::from(came.is_some_and(|tid| tid != left));
     }
 
-    /// A CPU went idle, and a task left it next, though nothing was lost: the idle task is not followed.
+    /// Though nothing was lost, switches are missing, the idle task never leaves, and neither do most who come.
     fn is_of_some_tasks(&self) -> bool {
-        !self.has_losses && self.torn.contains(&0) && self.torn.is_disjoint(&self.left)
+        let strangers = self.came.difference(&self.left).count();
+        !self.has_losses && self.torn >= LEAST_TORN && !self.left.contains(&0) && 2 * strangers > self.came.len()
     }
 }
 
@@ -186,7 +194,7 @@ impl<F: FnMut(&Record)> Story<F> {
 
     fn switch(&mut self, head: &Head, previous: &Task, how: Departure, next: &Task) {
         let came = self.on.insert(head.cpu, *next);
-        self.follows.switch(came.map(|task| task.tid), previous.tid);
+        self.follows.switch(came.map(|task| task.tid), previous.tid, next.tid);
         if self.settled.insert(head.cpu) && self.was_there(head.cpu, previous.tid) {
             self.first.push((head.cpu, self.thread(previous.tid, previous.priority), previous.comm));
         }

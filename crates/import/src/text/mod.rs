@@ -164,6 +164,7 @@ impl Reading<'_> {
         self.events += 1;
         if let Stamp::Counts(_) = line.time {
             self.gather.lacks(NO_CLOCK);
+            self.gather.facts.is_counting = true;
         }
         let time_ns = line.time.ns();
         if time_ns < self.now_ns {

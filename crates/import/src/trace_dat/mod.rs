@@ -98,6 +98,7 @@ fn buffer_of(input: &Input, layout: &mut Layout, buffer: &Buffer, gather: &mut G
         };
         pieces(input, layout, (offset, size, buffer.page_size), &mut |layout, bytes| pages(layout, bytes, gather))?;
     }
+    gather.facts.is_counting |= clock.lack().is_some();
     clock.lack().into_iter().for_each(|lack| gather.lacks(lack));
     // Where nothing was lost on the way and some was overwritten, each CPU begins where its oldest page does.
     let all = layout.options.overrun > 0 && gather.facts.lost == lost_before;
