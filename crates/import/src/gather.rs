@@ -2,6 +2,7 @@
 
 use crate::error::Trouble;
 use crate::passed::PassedOver;
+use crate::read::seconds;
 use crate::told::{Event, Head, check_cpu};
 use schedlab_boundary::own;
 use schedlab_model::time::Time;
@@ -41,6 +42,13 @@ pub struct Entry {
     pub what: What,
 }
 
+impl Entry {
+    /// By what entries are ordered.
+    fn key(&self) -> (u64, bool) {
+        (self.head.time_ns, self.what != What::Started)
+    }
+}
+
 /// What is known of all entries before the first is read again.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
@@ -55,6 +63,12 @@ pub struct Facts {
     pub has_wakeups: bool,
     /// There was a scheduler event.
     pub has_events: bool,
+    /// The CPUs of which any event was recorded, each with the time of the first.
+    pub heard: BTreeMap<u32, u64>,
+    /// The tool followed some tasks, and not the machine.
+    pub is_of_some_tasks: bool,
+    /// The clock counts something else than time, or is coarse.
+    pub is_counting: bool,
     /// How many CPUs' buffers begin after the first event.
     pub starts: u64,
     /// The time of the last event, of the scheduler or not.
@@ -69,6 +83,8 @@ pub struct Facts {
 /// Takes entries in any order.
 pub struct Gather {
     pub facts: Facts,
+    /// Events that came before what is known of the CPUs, as far as they were counted one by one.
+    before: u64,
     chunk: Vec<Entry>,
     file: BufWriter<File>,
     written: u64,
@@ -88,12 +104,13 @@ impl Gather {
     /// With a file without a name in this folder.
     pub fn create_in(folder: &Path) -> io::Result<Gather> {
         let file = BufWriter::with_capacity(1 << 18, own::unnamed(folder)?);
-        Ok(Gather { facts: Facts::default(), chunk: Vec::new(), file, written: 0, runs: Vec::new() })
+        Ok(Gather { facts: Facts::default(), before: 0, chunk: Vec::new(), file, written: 0, runs: Vec::new() })
     }
 
     /// An event of the scheduler.
     pub fn event(&mut self, head: Head, event: Event) -> Result<(), Trouble> {
         event.check().map_err(Trouble::Damaged)?;
+        self.hear(head.time_ns, head.cpu)?;
         self.facts.has_events |= event.is_of_switches();
         self.facts.has_switches |= matches!(event, Event::Switch { .. } | Event::SwitchTo { .. });
         self.facts.has_wakeups |= matches!(event, Event::Wakeup { new: false, .. });
@@ -108,10 +125,32 @@ impl Gather {
         self.put(Head { time_ns: begin_ns, ..head }, What::Event(event))
     }
 
-    /// Events of a CPU are missing here: this many, one at least.
+    /// Whether an event of this CPU came before.
+    pub fn has_heard(&self, cpu: u32) -> bool {
+        self.facts.heard.contains_key(&cpu)
+    }
+
+    /// Events of a CPU are missing here: this many, one at least. Before the CPU's first event nothing is lost: its buffer
+    /// begins here.
     pub fn lost(&mut self, time_ns: u64, cpu: u32, count: u64) -> Result<(), Trouble> {
+        if !self.has_heard(cpu) {
+            self.before(count);
+            return self.started(time_ns, cpu);
+        }
         self.facts.lost = self.facts.lost.saturating_add(count.max(1));
         self.put(Head { time_ns, cpu, tid: -1, in_interrupt: None }, What::Lost)
+    }
+
+    /// So many events, one at least, came before what is known of a CPU.
+    pub fn before(&mut self, count: u64) {
+        self.before = self.before.saturating_add(count.max(1));
+    }
+
+    /// The buffers of all CPUs were overwritten: what is known of each begins with its first event.
+    pub fn starts_with_first_events(&mut self) -> Result<(), Trouble> {
+        let heard = self.facts.heard.clone();
+        let first_ns = heard.values().min().copied().unwrap_or(0);
+        heard.into_iter().filter(|(_, at_ns)| *at_ns > first_ns).try_for_each(|(cpu, at_ns)| self.started(at_ns, cpu))
     }
 
     /// What is known of a CPU begins here, and others began before.
@@ -121,8 +160,15 @@ impl Gather {
     }
 
     /// Something at this time that the trace will not show.
-    pub fn passed(&mut self, time_ns: u64, kind: &str, first: impl FnOnce() -> String) -> Result<(), Trouble> {
+    pub fn passed(
+        &mut self,
+        time_ns: u64,
+        cpu: u32,
+        kind: &str,
+        first: impl FnOnce() -> String,
+    ) -> Result<(), Trouble> {
         self.see(time_ns)?;
+        self.hear(time_ns, cpu)?;
         self.facts.passed.count(kind, first);
         Ok(())
     }
@@ -141,10 +187,17 @@ impl Gather {
         }
     }
 
+    fn hear(&mut self, time_ns: u64, cpu: u32) -> Result<(), Trouble> {
+        check_cpu(cpu).map_err(Trouble::Damaged)?;
+        let first_ns = self.facts.heard.entry(cpu).or_insert(time_ns);
+        *first_ns = time_ns.min(*first_ns);
+        Ok(())
+    }
+
     fn see(&mut self, time_ns: u64) -> Result<(), Trouble> {
         if time_ns > Time::LATEST.ns() {
-            let seconds = format!("{}.{:09}", time_ns / 1_000_000_000, time_ns % 1_000_000_000);
-            return Err(Trouble::Damaged(format!("no clock shows {seconds} s; record it again")));
+            let what = format!("no clock shows {} s; record it again", seconds(time_ns));
+            return Err(Trouble::Damaged(what));
         }
         self.facts.end_ns = self.facts.end_ns.max(time_ns);
         Ok(())
@@ -159,8 +212,8 @@ impl Gather {
 
     /// Puts what is in memory into order and onto disk, as a run of its own or as more of the last one.
     fn spill(&mut self) -> io::Result<()> {
-        // Equal times stay in the order in which they were reported.
-        self.chunk.sort_by_key(|entry| entry.head.time_ns);
+        // Equal times stay in the order in which they were reported, except that a beginning is in front of its events.
+        self.chunk.sort_by_key(Entry::key);
         let (Some(first), Some(last)) = (self.chunk.first(), self.chunk.last()) else { return Ok(()) };
         let (first_ns, last_ns) = (first.head.time_ns, last.head.time_ns);
         let from = self.written;
@@ -175,7 +228,7 @@ impl Gather {
         let until = self.written;
         let count = self.runs.len();
         match self.runs.last_mut() {
-            Some(run) if run.last_ns <= first_ns => (run.until, run.last_ns) = (until, last_ns),
+            Some(run) if run.last_ns < first_ns => (run.until, run.last_ns) = (until, last_ns),
             _ if count == RUNS => return Err(io::Error::other("the events are too far out of order")),
             _ => self.runs.push(Run { from, until, last_ns }),
         }
@@ -185,6 +238,7 @@ impl Gather {
     /// Nothing more comes.
     pub fn finish(mut self) -> io::Result<Gathered> {
         self.spill()?;
+        self.facts.overwritten = self.facts.overwritten.max(self.before);
         let file = self.file.into_inner().map_err(io::IntoInnerError::into_error)?;
         Ok(Gathered { facts: self.facts, file, runs: self.runs })
     }
@@ -205,7 +259,7 @@ impl Gathered {
         let mut heads = Vec::new();
         for (number, reader) in readers.iter_mut().enumerate() {
             let entry = reader.next()?;
-            heap.extend(entry.map(|entry| Reverse((entry.head.time_ns, number))));
+            heap.extend(entry.map(|entry| Reverse((entry.key(), number))));
             heads.push(entry);
         }
         while let Some(Reverse((_, number))) = heap.pop() {
@@ -213,7 +267,7 @@ impl Gathered {
                 each(entry);
             }
             heads[number] = readers[number].next()?;
-            heap.extend(heads[number].map(|entry| Reverse((entry.head.time_ns, number))));
+            heap.extend(heads[number].map(|entry| Reverse((entry.key(), number))));
         }
         Ok(())
     }

@@ -73,7 +73,15 @@ const OTHERS: [(&[u8], &str); 24] = [
 ];
 
 /// What other programs print, by words of their first lines.
-const PRINTED: [(&str, &str); 4] = [
+const PRINTED: [(&str, &str); 6] = [
+    (
+        "\"linux-perf-json-version\"",
+        "this is what `perf data convert --to-json` writes, which leaves out who ran; import the file perf.data itself",
+    ),
+    (
+        " secs A0 => ",
+        "this is what `perf sched map` prints, which leaves out wake-ups; import the file perf.data itself",
+    ),
     (
         "task name                       wait time  sch delay",
         "this is what `perf sched timehist` prints, which leaves out who ran; import the file perf.data itself",
@@ -168,6 +176,9 @@ mod tests {
         let mut tar = vec![b'x'; 512];
         tar[257..262].copy_from_slice(b"ustar");
         assert!(refusal(&tar).contains("tar archive"));
+        assert!(refusal(b"  *A0       81589.297366 secs A0 => migration/0:18\n").contains("perf sched map"));
+        let json = refusal(b"{\n\t\"linux-perf-json-version\": 1,\n");
+        assert!(json.contains("perf data convert") && json.ends_with("import the file perf.data itself"), "{json}");
         assert!(refusal(b"time  cpu  task name                       wait time  sch delay").contains("timehist"));
     }
 }

@@ -18,6 +18,7 @@ mod passed;
 mod perf_data;
 mod perfetto;
 mod read;
+mod repeats;
 mod story;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
@@ -31,4 +32,4 @@ mod tracepoint;
 pub use error::Error;
 pub use input::Place;
 pub use passed::{PassedOver, Passing};
-pub use read::{Told, read};
+pub use read::{Source, Told, read};

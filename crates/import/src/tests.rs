@@ -78,6 +78,36 @@ fn columns_leave_out_who_left_and_who_woke() {
 }
 
 #[test]
+fn what_was_overwritten_before_a_cpus_first_page_is_no_loss() {
+    let mut bytes = trace_dat(Packing::Version6);
+    // The kernel marks the oldest page, too: here that of CPU 1, the last of the file.
+    let commit = bytes.len() - 4096 + 8 + 3;
+    bytes[commit] |= 0x80;
+    let (told, _) = told(&bytes).unwrap();
+    assert_eq!((told.lost, told.overwritten), (0, 1));
+    assert_eq!((told.first_ns, told.start_ns), (5_000_001_001, 5_000_003_007));
+}
+
+/// The small `perf.data` with another flag of its event.
+fn flagged(flag: u64) -> Vec<u8> {
+    const FLAGS_AT: usize = 104 + 8 + 40;
+    let mut bytes = perf_data(false);
+    let flags = u64::from_le_bytes(bytes[FLAGS_AT..FLAGS_AT + 8].try_into().unwrap()) | flag;
+    bytes[FLAGS_AT..FLAGS_AT + 8].copy_from_slice(&flags.to_le_bytes());
+    bytes
+}
+
+#[test]
+fn perfs_flags_tell_of_overwritten_buffers_and_of_single_programs() {
+    let (plain, _) = told(&perf_data(false)).unwrap();
+    assert!(!plain.is_of_some_tasks && plain.start_ns == plain.first_ns);
+    let (backward, _) = told(&flagged(1 << 27)).unwrap();
+    assert_eq!(backward.start_ns, 5_000_003_007, "where the buffer of CPU 1 begins");
+    let (of_program, _) = told(&flagged(1 << 12)).unwrap();
+    assert!(of_program.is_of_some_tasks && of_program.before.is_empty());
+}
+
+#[test]
 fn a_recording_that_is_cut_off_or_changed_is_an_error_or_a_recording() {
     let all = [
         perf_data(false),

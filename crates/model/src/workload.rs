@@ -8,7 +8,7 @@ mod pace;
 
 pub use crate::recorded::{ItemOrder, Items};
 pub use objects::{Channel, ChannelKind, Mutex, Objects, Preference, Protocol, SPIN_PIECE, Semaphore, Work};
-pub use pace::{Overrun, Pace, Release};
+pub use pace::{Origin, Overrun, Pace, Release};
 
 use crate::control_group::{ControlGroups, KnobChange, Membership, PeriodPhase};
 use crate::{cpuset::CpuSet, distribution::Distribution, ids::*, machine::Machine, rng::Rng, time::Time};

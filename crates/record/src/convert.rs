@@ -59,6 +59,8 @@ pub struct Converter<G> {
     cpus: Vec<Cpu>,
     /// Whether the recorder says when a CPU turns from others to idle. Otherwise time of others counts as idle.
     tells_of_others: bool,
+    /// What a CPU does of which no record has spoken.
+    unheard: Untraced,
     /// Where records are missing.
     gaps: Gaps,
     /// Switches so far.
@@ -119,6 +121,7 @@ impl<G: FnMut(&Thread, &Comm) -> Option<RoleId>> Converter<G> {
             tasks: Vec::new(),
             cpus: Vec::new(),
             tells_of_others: true,
+            unheard: Untraced::Idle,
             gaps: Gaps::default(),
             switches: 0,
             accounts: 0,
@@ -132,6 +135,14 @@ impl<G: FnMut(&Thread, &Comm) -> Option<RoleId>> Converter<G> {
     /// until the next switch.
     pub fn with_gaps(self, gaps: Gaps) -> Converter<G> {
         Converter { gaps, ..self }
+    }
+
+    /// For a recording that does not begin with a look at each CPU: what one of this many CPUs did is not known until a record
+    /// proves it.
+    pub fn with_unheard_cpus(mut self, count: u32) -> Converter<G> {
+        self.unheard = Untraced::Unknown;
+        self.cpus.resize(count as usize, Cpu { untraced: Untraced::Unknown, ..Cpu::default() });
+        self
     }
 
     /// For a recorder that was not asked for the turns of others: it would not be seen when a CPU idles again.
@@ -215,7 +226,7 @@ impl<G: FnMut(&Thread, &Comm) -> Option<RoleId>> Converter<G> {
     fn cpu(&mut self, cpu: u32) -> &mut Cpu {
         let cpu = cpu as usize;
         if self.cpus.len() <= cpu {
-            self.cpus.resize(cpu + 1, Cpu::default());
+            self.cpus.resize(cpu + 1, Cpu { untraced: self.unheard, ..Cpu::default() });
         }
         &mut self.cpus[cpu]
     }
@@ -245,9 +256,12 @@ impl<G: FnMut(&Thread, &Comm) -> Option<RoleId>> Converter<G> {
             }
         }
         self.numbers.values_mut().for_each(|place| *place = place.and_then(|old| places[old]));
-        let before: Vec<Untraced> = self.cpus.drain(..).map(|cpu| cpu.untraced).collect();
-        for (cpu, what) in before.into_iter().enumerate() {
-            self.turn_to(self.start_ns, cpu as u32, what);
+        // A trace begins with idle CPUs.
+        let anew = |cpu: &Cpu| Cpu { account: cpu.account, ..Cpu::default() };
+        let idle = self.cpus.iter().map(anew).collect();
+        let before: Vec<Cpu> = std::mem::replace(&mut self.cpus, idle);
+        for (cpu, before) in before.into_iter().enumerate() {
+            self.turn_to(self.start_ns, cpu as u32, before.untraced);
         }
         for task in 0..self.tasks.len() {
             let (state, cpu) = (self.tasks[task].state, self.tasks[task].home);
@@ -262,6 +276,7 @@ impl<G: FnMut(&Thread, &Comm) -> Option<RoleId>> Converter<G> {
                 State::New | State::Off | State::Ended => {}
             }
         }
+        (0..self.cpus.len() as u32).for_each(|cpu| self.mend(self.start_ns, cpu));
     }
 
     /// Tells what a task's status is, if it was another before.
@@ -372,7 +387,10 @@ impl<G: FnMut(&Thread, &Comm) -> Option<RoleId>> Converter<G> {
     fn doubt(&mut self, now: u64, task: usize) {
         let home = self.tasks[task].home;
         let is_runnable = self.tasks[task].state == State::Runnable;
-        if is_runnable && self.tasks[task].runnable_ns < self.cpu(home).unknown_until_ns {
+        let cpu = *self.cpu(home);
+        let is_unknown = cpu.task.is_none() && cpu.untraced == Untraced::Unknown;
+        let unknown_until_ns = if is_unknown { now } else { cpu.unknown_until_ns };
+        if is_runnable && self.tasks[task].runnable_ns < unknown_until_ns {
             self.tell_wakeup(now, home, task, home, None, WakeSource::Untold);
         }
     }
@@ -479,6 +497,7 @@ impl<G: FnMut(&Thread, &Comm) -> Option<RoleId>> Converter<G> {
             self.summary.repaired += 1;
             self.tell_switch(now, on, Reason::Preempted, None);
         }
+        self.doubt(now, task);
         self.tasks[task].home = to;
         let (from, to) = (CpuId(from), CpuId(to));
         self.emit(now, cpu, EventKind::Migrate { task: id(task), from, to });

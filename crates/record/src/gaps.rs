@@ -96,6 +96,11 @@ impl Gaps {
         }
     }
 
+    /// Only some tasks were followed: nothing says when the thread that came by a CPU's last switch left.
+    pub fn follow_some_tasks(&mut self) {
+        self.cpus.values().for_each(|came| self.bits.set(came.switch));
+    }
+
     /// Whether the next thread of this switch, from 0, stayed until the CPU's next one. That of its last switch did.
     pub fn stayed(&self, switch: usize) -> bool {
         !self.bits.has(switch)

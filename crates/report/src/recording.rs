@@ -34,7 +34,7 @@ pub fn show(result: &RunResult, wholeness: &Wholeness, style: Style) -> String {
     let others = roles.split_off(roles.len().min(PROGRAMS));
     let mut page = heading(result, style);
     page += "\n";
-    page += &programs(&roles, unknown_ns(result)).show(style);
+    page += &programs(&roles, result).show(style);
     page += &remainder(&others);
     page += "\n";
     let outcome = Outcome::from(result.clone());
@@ -80,20 +80,25 @@ fn at_most(roles: &[&RoleResult], unknown_ns: f64) -> Option<Column> {
     (unknown_ns > 0.0).then(|| Column::times("at most", roles.iter().map(most)).under("CPU"))
 }
 
-fn programs(roles: &[&RoleResult], unknown_ns: f64) -> Table {
+fn programs(roles: &[&RoleResult], result: &RunResult) -> Table {
     let rows: Vec<View> = roles.iter().map(|role| View::One(Part::Role(role))).collect();
     let own = |path: &str| column(&rows, path);
-    let first = [Column::words("program", roles.iter().map(|role| role.name.clone())), own("count"), own("cpu_ns")];
+    // Where no CPU is known, or there was no switch, nobody's time and switches were measured.
+    let has_cpus = result.cpus.iter().any(|cpu| cpu.unknown_frac.is_none_or(|share| share < 1.0));
+    let of_cpus = |column: Column| column.unmeasured(&vec![!has_cpus; roles.len()]);
+    let of_switches = |column: Column| column.unmeasured(&vec![result.events.switches == 0; roles.len()]);
+    let name = Column::words("program", roles.iter().map(|role| role.name.clone()));
+    let first = [name, own("count"), of_cpus(own("cpu_ns"))];
     let rest = [
-        own("cpu_share").headed("CPU", "%"),
+        of_cpus(own("cpu_share").headed("CPU", "%")),
         own("run_delay_ns.mean").under("wait for a CPU"),
         own("run_delay_ns.p99").under("wait for a CPU"),
         own("longest_wait_ns").under("wait for a CPU"),
-        own("switches.voluntary"),
-        own("switches.involuntary"),
+        of_switches(own("switches.voluntary")),
+        of_switches(own("switches.involuntary")),
         own("migrations"),
     ];
-    Table::new(first.into_iter().chain(at_most(roles, unknown_ns)).chain(rest))
+    Table::new(first.into_iter().chain(at_most(roles, unknown_ns(result))).chain(rest))
 }
 
 /// The programs that have no row of their own.

@@ -11,6 +11,9 @@ use schedlab_model::result::RunResult;
 use schedlab_model::time::Time;
 use std::collections::BTreeMap;
 
+/// The share of a CPU's time of which nobody knows what it did.
+pub(crate) const UNKNOWN: &str = "unknown_frac";
+
 /// With more CPUs than this they share a row.
 const CPUS_IN_DETAIL: usize = 16;
 
@@ -190,28 +193,48 @@ fn parts_of_responses(result: &Outcome) -> Option<Table> {
 
 pub(crate) fn cpus(cpus: &[CpuView], style: Style) -> String {
     if cpus.len() > CPUS_IN_DETAIL {
+        let is_unknown = |cpu: &&CpuView| cpu.metrics.get(UNKNOWN).is_some_and(|share| share >= 1.0);
+        let unknown = match cpus.iter().filter(is_unknown).count() {
+            0 => String::new(),
+            count if count == cpus.len() => return format!("{count} CPUs: not known what any of them did\n"),
+            count => format!(", {count} of them not known"),
+        };
+        let known: Vec<&CpuView> = cpus.iter().filter(|cpu| !is_unknown(cpu)).collect();
         let range = |path: &str| {
-            let parts = || cpus.iter().filter_map(|cpu| cpu.metrics.get(path));
-            let mean = parts().sum::<f64>() / cpus.len() as f64;
+            let parts = || known.iter().filter_map(|cpu| cpu.metrics.get(path));
+            let mean = parts().sum::<f64>() / known.len() as f64;
             let (least, most) = parts().fold((1.0, 0.0), |(a, b): (f64, f64), x| (a.min(x), b.max(x)));
             format!("{:.1} % ({:.1} to {:.1})", 100.0 * mean, 100.0 * least, 100.0 * most)
         };
-        return format!("{} CPUs: busy {}, overhead {}\n", cpus.len(), range("busy_frac"), range("overhead_frac"));
+        return format!(
+            "{} CPUs{unknown}: busy {}, overhead {}\n",
+            cpus.len(),
+            range("busy_frac"),
+            range("overhead_frac")
+        );
     }
     let rows: Vec<View> = cpus.iter().map(|cpu| cpu.metrics).collect();
     let mut columns = vec![Column::numbers("CPU", cpus.iter().map(|cpu| cpu.id.to_string()))];
     let is_known = |path: &&str| rows.iter().any(|row| row.get(path).is_some());
     // Where there are others it is a kernel's run: what that takes for itself is in the tasks' time.
     let parts: &[&str] = match is_known(&"others_frac") {
-        true => &["busy_frac", "idle_frac", "others_frac", "unknown_frac", "steal_frac"],
+        true => &["busy_frac", "idle_frac", "others_frac", UNKNOWN, "steal_frac"],
         false => &["busy_frac", "idle_frac", "overhead_frac", "steal_frac"],
     };
-    columns.extend(parts.iter().copied().filter(is_known).map(|path| column(&rows, path)));
+    // Of a CPU of which nothing is known the rest was not measured.
+    let unknown: Vec<bool> = rows.iter().map(|row| row.get(UNKNOWN).is_some_and(|share| share >= 1.0)).collect();
+    columns.extend(parts.iter().copied().filter(is_known).map(|path| match path {
+        UNKNOWN => column(&rows, path),
+        _ => column(&rows, path).unmeasured(&unknown),
+    }));
     let loads: Vec<_> = rows.iter().map(|row| row.distribution("runnable").unwrap_or_default()).collect();
     let table = Table::new(columns);
     let room = table.room().min(MOST_OF_LOADS);
     let table = match loads.iter().any(|loads| !loads.is_empty()) {
-        true => table.with(Column::words("tasks there, share of time", loads.iter().map(|loads| load(loads, room)))),
+        true => table.with(
+            Column::words("tasks there, share of time", loads.iter().map(|loads| load(loads, room)))
+                .unmeasured(&unknown),
+        ),
         false => table,
     };
     table.show(style)

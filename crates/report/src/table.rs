@@ -85,6 +85,17 @@ impl Column {
         Column { about: Some(metric::known(path).metric.meaning()), ..self }
     }
 
+    /// The column without the cells of some rows, which were not measured.
+    pub fn unmeasured(mut self, rows: &[bool]) -> Column {
+        let rows = || rows.iter().enumerate().filter(|(_, is_unmeasured)| **is_unmeasured).map(|(row, _)| row);
+        if let Kind::Times(times) = &mut self.kind {
+            rows().for_each(|row| times[row] = None);
+        } else {
+            rows().for_each(|row| self.cells[row] = "-".into());
+        }
+        self
+    }
+
     /// The column with what is to be known about each of its cells before it is believed.
     pub fn noted(self, notes: Vec<Option<String>>) -> Column {
         Column { notes, ..self }

@@ -23,6 +23,8 @@ pub struct Latencies {
     pub longest_open: Time,
     /// Those of tasks that ended without having run.
     pub exited: u64,
+    /// Those of which events are missing, so that their end is not known.
+    pub untold: u64,
 }
 
 impl Latencies {
@@ -33,6 +35,7 @@ impl Latencies {
                 self.buckets.record(wait.length());
             }
             WaitEnd::Exited { .. } => self.exited += 1,
+            WaitEnd::Untold { .. } => self.untold += 1,
             WaitEnd::Open { .. } => {
                 self.open += 1;
                 self.longest_open = self.longest_open.max(wait.length());

@@ -47,12 +47,18 @@ pub enum WaitEnd {
         /// Then.
         at: Time,
     },
+    /// Events are missing: when the task ran is not known.
+    Untold {
+        /// Known is that it was then runnable again or still.
+        at: Time,
+    },
 }
 
 impl Wait {
     /// How long it lasted, as far as it is known.
     pub fn length(&self) -> Time {
-        let (WaitEnd::Ran { at, .. } | WaitEnd::Exited { at } | WaitEnd::Open { at }) = self.end;
+        let (WaitEnd::Ran { at, .. } | WaitEnd::Exited { at } | WaitEnd::Open { at } | WaitEnd::Untold { at }) =
+            self.end;
         at.since(self.woken)
     }
 }
@@ -82,8 +88,8 @@ impl Waits {
         match event.kind {
             // Since when it waits is not known.
             EventKind::Wakeup { task, source: WakeSource::Untold, .. } => {
-                self.tasks.insert(task, State::Ran);
-                None
+                let before = self.tasks.insert(task, State::Ran);
+                ended(before, WaitEnd::Untold { at: now })
             }
             EventKind::Wakeup { task, target, waker, source } => {
                 let wait = || {
@@ -147,8 +153,16 @@ mod tests {
             WaitEnd::Ran { .. } => "ran",
             WaitEnd::Exited { .. } => "exited",
             WaitEnd::Open { .. } => "open",
+            WaitEnd::Untold { .. } => "untold",
         };
         all.iter().map(|w| (w.number, w.task.task.0, w.woken.ns(), w.length().ns(), word(w.end))).collect()
+    }
+
+    #[test]
+    fn a_wait_whose_end_is_not_told_is_no_wait_to_the_end() {
+        let kind = EventKind::Wakeup { task: TaskId(0), target: CpuId(0), waker: None, source: WakeSource::Untold };
+        let events = [fork(0, 0, 0), wakeup(10, 0, 0), Event { time: Time(40), cpu: CpuId(0), kind }];
+        assert_eq!(waits(&events, 100), [(1, 0, 10, 30, "untold")]);
     }
 
     #[test]

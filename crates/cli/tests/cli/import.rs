@@ -131,6 +131,79 @@ fn a_buffer_that_wrapped_credits_no_time_that_nobody_saw() {
     );
 }
 
+/// What a page says in its words, without the breaks of its lines.
+fn words(page: &str) -> String {
+    page.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_cpu_of_which_nothing_was_recorded_is_named_and_not_idle() {
+    let lab = Lab::new();
+    let of_one: String = PERF.split_inclusive('\n').filter(|line| line.contains("[001]")).collect();
+    lab.write("events.txt", of_one);
+    let page = lab.out(&["import", "events.txt"]);
+    assert!(words(&page).contains("what CPU 0 did: nothing was recorded of it; record with -a"), "{page}");
+    let cpu = |number: &str| -> Vec<&str> {
+        let rows = page.lines().skip_while(|line| !line.starts_with("CPU "));
+        let row = rows.skip(1).find(|line| line.trim_start().starts_with(number)).expect("a row");
+        row.split_whitespace().collect()
+    };
+    assert_eq!(
+        (&cpu("0 ")[..4], &cpu("1 ")[..3]),
+        (&["0", "-", "-", "100.0"][..], &["1", "100.0", "0.0"][..]),
+        "{page}"
+    );
+    assert!(lab.out(&["trace", "events.parquet", "timeline"]).contains("cpu0  ???"), "{page}");
+}
+
+#[test]
+fn what_was_not_measured_has_no_number() {
+    let lab = Lab::new();
+    lab.write("events.txt", lines(0..2));
+    let page = lab.out(&["import", "events.txt"]);
+    let row = page.lines().find(|line| line.starts_with("cat ")).expect("cat").split_whitespace().collect::<Vec<_>>();
+    // Tasks, time, at most, share, waits, switches; migrations were counted.
+    assert_eq!((row[2], &row[4..10]), ("-", &["-"; 6][..]), "{page}");
+}
+
+#[test]
+fn a_recording_of_a_program_is_named_as_such() {
+    let lab = Lab::new();
+    let leaves = |cpu: u32, ms: u32| {
+        format!(
+            "  sh 12 [00{cpu}] 5.{ms:03}000: sched:sched_switch: prev_comm=sh prev_pid=12 prev_prio=120 prev_state=S ==> \
+             next_comm=swapper/{cpu} next_pid=0 next_prio=120\n"
+        )
+    };
+    lab.write("events.txt", [leaves(0, 1), leaves(1, 2), leaves(1, 4), leaves(0, 9)].concat());
+    let page = lab.out(&["import", "events.txt"]);
+    assert!(words(&page).contains("what the machine did: the recording follows some tasks; record with -a"), "{page}");
+}
+
+#[test]
+fn an_own_trace_in_protobuf_comes_back_as_it_was() {
+    let lab = Lab::new();
+    let text = wrapped();
+    let (begin, last) = text.trim_end().rsplit_once('\n').unwrap();
+    let woken = "sh-12 [000] d..2. 13.500000: sched_wakeup: comm=hog pid=77 prio=120 target_cpu=000";
+    lab.write("events.txt", format!("{begin}\n{woken}\nCPU:0 [LOST 50 EVENTS]\n{last}\n"));
+    let page = lab.out(&["import", "events.txt"]);
+    lab.out(&["import", "events.txt", "-o", "own.pftrace"]);
+    let packed = std::process::Command::new("gzip").arg(lab.path("own.pftrace")).status().unwrap();
+    assert!(packed.success());
+    let back = lab.out(&["import", "own.pftrace.gz", "-o", "back.parquet"]);
+    let tables = |page: &str| -> Vec<String> {
+        let begin = page.lines().skip_while(|line| !line.starts_with("program"));
+        begin.take_while(|line| !line.starts_with("events")).map(str::to_owned).collect()
+    };
+    assert_eq!(tables(&back), tables(&page), "{back}");
+    assert!(tables(&page).len() > 5 && page.contains("lost: 50 events") && back.contains("lost: 50 events"), "{back}");
+    let timeline = |file: &str| lab.out(&["trace", file, "timeline"]);
+    assert_eq!(timeline("back.parquet"), timeline("events.parquet"));
+    assert!(timeline("back.parquet").contains('?'));
+    assert_eq!(lab.files(), ["back.parquet", "events.parquet", "events.txt", "own.pftrace.gz"]);
+}
+
 #[test]
 fn a_recording_comes_compressed_or_through_a_pipe() {
     let lab = Lab::new();

@@ -24,6 +24,10 @@ pub mod holds {
 const TRACEPOINT: u32 = 2;
 /// A flag: other records end with the numbers of a sample, too.
 const SAMPLE_ID_ALL: u64 = 1 << 18;
+/// A flag: counting begins when the followed task executes a program.
+const ENABLE_ON_EXEC: u64 = 1 << 12;
+/// A flag: the buffer is written from its end, over what was there.
+const WRITE_BACKWARD: u64 = 1 << 27;
 /// The most events at once, and the most numbers of theirs.
 const MOST: usize = 1 << 20;
 
@@ -36,6 +40,10 @@ pub struct Attr {
     /// How counts in a sample are written.
     pub read_format: u64,
     pub has_ids_everywhere: bool,
+    /// It was begun by a program's start, so that it follows this program and not the machine.
+    pub is_of_program: bool,
+    /// New events overwrote old ones.
+    pub is_overwritten: bool,
 }
 
 /// All events of a recording.
@@ -67,6 +75,16 @@ impl Attrs {
     /// Whether there is any tracepoint.
     pub fn has_tracepoints(&self) -> bool {
         self.all.iter().any(|attr| attr.is_tracepoint)
+    }
+
+    /// Whether they follow a program and not the machine.
+    pub fn are_of_program(&self) -> bool {
+        self.all.iter().any(|attr| attr.is_tracepoint && attr.is_of_program)
+    }
+
+    /// Whether new events overwrote old ones.
+    pub fn are_overwritten(&self) -> bool {
+        self.all.iter().any(|attr| attr.is_tracepoint && attr.is_overwritten)
     }
 
     /// The event of a sample with these bytes. Where events hold different things, the sample begins with its number.
@@ -101,6 +119,8 @@ impl Attr {
             holds,
             read_format,
             has_ids_everywhere: flags & SAMPLE_ID_ALL != 0,
+            is_of_program: flags & ENABLE_ON_EXEC != 0,
+            is_overwritten: flags & WRITE_BACKWARD != 0,
         })
     }
 }

@@ -83,6 +83,10 @@ impl<R: Read> Records<R> {
         self.unpacked(&rest, gather)?;
         let untold = self.lost_in_sum.saturating_sub(self.lost);
         gather.facts.lost = gather.facts.lost.saturating_add(untold);
+        gather.facts.is_of_some_tasks = self.attrs.are_of_program();
+        if self.attrs.are_overwritten() {
+            gather.starts_with_first_events()?;
+        }
         if !self.attrs.has_tracepoints() {
             let way =
                 "record them with `perf record -a -e 'sched:sched_switch,sched:sched_wak*'`, or `perf sched record`";

@@ -103,7 +103,14 @@ mod tests {
     }
 
     fn attr(holds: u64, read_format: u64) -> Attr {
-        Attr { is_tracepoint: true, holds, read_format, has_ids_everywhere: true }
+        Attr {
+            is_tracepoint: true,
+            holds,
+            read_format,
+            has_ids_everywhere: true,
+            is_of_program: false,
+            is_overwritten: false,
+        }
     }
 
     #[test]

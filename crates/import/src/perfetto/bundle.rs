@@ -8,6 +8,7 @@ use crate::told::{Event, Head, Task};
 use prost::Message;
 use schedlab_record::Comm;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 /// Interrupts, soft interrupts and interrupts that cannot be masked, among the flags of an event.
 const INTERRUPTS: u32 = 0x08 | 0x10 | 0x40;
@@ -38,9 +39,13 @@ pub fn tell(
     let first_ns = first_ns.chain(first.and_then(|event| event.timestamp)).min();
     if let Some(first_ns) = first_ns {
         let known_from_ns = bundle.previous_bundle_end_timestamp.unwrap_or(0);
-        begins.entry(cpu).or_insert(Begin { first_ns, known_from_ns });
-        if bundle.lost_events == Some(true) {
-            gather.lost(first_ns, cpu, 1)?;
+        let is_lost = bundle.lost_events == Some(true);
+        match begins.entry(cpu) {
+            // What was lost before a CPU's first event is no loss: it begins there.
+            Entry::Vacant(begin) if is_lost => drop(begin.insert(Begin { first_ns, known_from_ns: first_ns })),
+            Entry::Vacant(begin) => drop(begin.insert(Begin { first_ns, known_from_ns })),
+            Entry::Occupied(_) if is_lost => gather.lost(first_ns, cpu, 1)?,
+            Entry::Occupied(_) => {}
         }
     }
     if let Some(compact) = compact {
@@ -99,7 +104,7 @@ fn single(event: &FtraceEvent, about: &About, cpu: u32, gather: &mut Gather) -> 
     let in_interrupt = event.common_flags.map(|flags| flags & INTERRUPTS != 0);
     match of(event, about, tid)? {
         Some(told) => gather.event(Head { time_ns, cpu, tid, in_interrupt }, told),
-        None => gather.passed(time_ns, "other events of ftrace", || format!("CPU {cpu}")),
+        None => gather.passed(time_ns, cpu, "other events of ftrace", || format!("CPU {cpu}")),
     }
 }
 

@@ -22,6 +22,9 @@ pub const NAMES: [&str; 10] = [
 
 /// Reads the fields of the event with this name; none for one that is not of interest.
 pub fn of(name: &str, fields: &str) -> Result<Option<Event>, String> {
+    if is_of_probe(fields) {
+        return Ok(None);
+    }
     let event = match name {
         "sched_switch" => switch(fields),
         "sched_waking" => wakeup(fields).map(|(task, target)| Event::Waking { task, target }),
@@ -39,6 +42,15 @@ pub fn of(name: &str, fields: &str) -> Result<Option<Event>, String> {
     let event = event.ok_or_else(wrong)?;
     event.check()?;
     Ok(Some(event))
+}
+
+/// Whether fields are those of a probe, which has any name: they begin with its place, as `(try_to_wake_up+0x0/0x600)`.
+fn is_of_probe(fields: &str) -> bool {
+    let place = fields.strip_prefix('(').and_then(|rest| rest.split_once(')'));
+    place.is_some_and(|(place, behind)| {
+        let is_address = place.len() >= 8 && place.bytes().all(|byte| byte.is_ascii_hexdigit());
+        (is_address || place.contains("+0x")) && (behind.is_empty() || behind.starts_with(' '))
+    })
 }
 
 const SWITCH: &[&str] = &["prev_comm", "prev_pid", "prev_prio", "prev_state", "next_comm", "next_pid", "next_prio"];
@@ -233,6 +245,20 @@ mod tests {
         let expected = Event::Wakeup { task, target: 0, new: false };
         assert_eq!(read("sched_wakeup", &format!("comm={comm} pid=12 prio=-1 target_cpu=000")), expected);
         assert_eq!(read("sched_wakeup", &format!("{comm}:12 [-1] CPU:000")), expected);
+    }
+
+    #[test]
+    fn a_probe_may_have_the_name_of_a_scheduler_event() {
+        for fields in [
+            "(__probestub_sched_switch+0x4/0x10) preempt=0 prev=0xffff88800664e100 prev_state=1",
+            "(try_to_wake_up+0x0/0x600)",
+            "(do_fork+0x1/0x2 <- sys_fork+0x3/0x4) arg1=5",
+            "(ffffffff810a1234) arg1=5",
+        ] {
+            assert_eq!(of("sched_switch", fields), Ok(None), "{fields}");
+        }
+        let task = Task { tid: 12, comm: Comm::new(b"(sd-pam)"), priority: 120 };
+        assert_eq!(read("sched_waking", "(sd-pam):12 [120] CPU:003"), Event::Waking { task, target: 3 });
     }
 
     #[test]

@@ -42,12 +42,7 @@ pub fn is_interrupt(flags: &str) -> Option<bool> {
 
 /// Reads a line that reports no event.
 pub fn note(text: &str) -> Option<Note> {
-    if let Some(comment) = text.strip_prefix('#') {
-        return Some(comment_of(comment).unwrap_or(Note::Nothing));
-    }
-    // `CPU:1 [LOST 12 EVENTS]`
-    let (cpu, inside) = text.trim().strip_prefix("CPU:")?.split_once(" [LOST ")?;
-    Some(Note::Lost(number(cpu)?, number(inside.strip_suffix(" EVENTS]")?)?))
+    text.strip_prefix('#').map(|comment| comment_of(comment).unwrap_or(Note::Nothing))
 }
 
 /// `entries-in-buffer/entries-written: 89/120   #P:2`, `latency: 0 us, #51/51, CPU#0 | (M:desktop VP:0, KP:0 #P:2)`, or `##### CPU 1 buffer started ####`, which the kernel writes when
@@ -112,7 +107,6 @@ mod tests {
         assert_eq!(note(latency), Some(Note::Buffer(9, 2)));
         assert_eq!(note("##### CPU 1 buffer started ####"), Some(Note::Started(1)));
         assert_eq!(note("##### CPU x buffer started ####"), Some(Note::Nothing));
-        assert_eq!(note("CPU:1 [LOST 12 EVENTS]"), Some(Note::Lost(1, 12)));
         assert_eq!(note("CPU:1 is odd"), None);
     }
 }

@@ -4,18 +4,30 @@ use super::event::NAMES;
 use super::line::{around_cpu, quote};
 
 /// Of a page, or of JSON.
-pub const NO_TEXT_WITHIN: &str = "this is a page or JSON, and no text of scheduler events is in it; of Chrome's and Perfetto's \
-                                  recordings import the file in protobuf, recorded with the data source linux.ftrace";
+pub const NO_TEXT_WITHIN: &str = "this is a page or JSON, and no text of scheduler events is in it; import the recording of which \
+                                  it was made: the file perf.data, or of Chrome and Perfetto the file in protobuf, recorded with \
+                                  the data source linux.ftrace";
 
-/// Whether a line names an event of the scheduler as tools do.
+/// Whether a line names an event of the scheduler as tools do: with fields behind it, or a CPU in front of it. Prose has neither.
 pub fn names_event(text: &str) -> bool {
     let is_named = |name: &&str| {
         text.match_indices(*name).any(|(at, _)| {
-            let is_begin = at == 0 || matches!(text.as_bytes()[at - 1], b' ' | b'\t' | b':');
-            is_begin && text.as_bytes().get(at + name.len()) == Some(&b':')
+            let (before, behind) = (&text[..at], &text[at + name.len()..]);
+            let is_begin = before.is_empty() || before.ends_with([' ', '\t', ':']);
+            is_begin && behind.starts_with(':') && (has_fields(behind) || around_cpu(before).next().is_some())
         })
     };
     text.contains(':') && NAMES.iter().any(is_named)
+}
+
+/// `pid=12`, or `sh:12 [120]`.
+fn has_fields(text: &str) -> bool {
+    let is_value = |(at, _): (usize, &str)| {
+        let (before, behind) = text.split_at(at);
+        before.ends_with(|sign: char| sign.is_ascii_alphanumeric() || sign == '_')
+            && !behind[1..].starts_with([' ', '='])
+    };
+    text.match_indices('=').any(is_value) || around_cpu(text).next().is_some()
 }
 
 /// What is wrong with a line that names an event. `is_amid`: others before it could be read.
@@ -39,6 +51,11 @@ pub fn of(text: &str, is_amid: bool) -> String {
     format!("an event without its time; print it, as `perf script -F comm,tid,cpu,time,event,trace --ns` does: {quote}")
 }
 
+/// What is wrong with a line that speaks of a loss and does not say of which CPU.
+pub fn of_loss(text: &str) -> String {
+    format!("events are missing here, and the line does not say of which CPU as a tool does: {}", quote(text))
+}
+
 /// What is wrong with a line where no event came before.
 pub fn no_text(text: &str) -> String {
     let is_raw = text.contains(" type: ") && text.split_whitespace().next().is_some_and(is_digits);
@@ -60,7 +77,9 @@ mod tests {
 
     #[test]
     fn what_a_line_lacks_is_told_with_a_way() {
-        assert!(names_event("sh 12 [000] 5.0: sched:sched_switch: a") && names_event("sched_switch: a"));
+        assert!(names_event("sh 12 [000] 5.0: sched:sched_switch: a") && names_event("sched_switch: prev_pid=1"));
+        assert!(names_event("sched_waking: sh:12 [120] CPU:003"));
+        assert!(!names_event("sched_switch: is slow today") && !names_event("Trace of sched_switch: slow = bad"));
         assert!(!names_event("my_sched_switch: a") && !names_event("'sched_switch', f") && !names_event("x"));
         for (text, what) in [
             ("sched_switch: prev_comm=a", "context-info"),

@@ -1,5 +1,7 @@
 //! What the lines of all tools have in common.
 
+use super::event::NAMES;
+
 /// A line that reports an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Line<'a> {
@@ -83,11 +85,6 @@ pub fn decimal(whole: &str, fraction: &str, digits: u32) -> Option<u64> {
     whole.checked_mul(10_u64.pow(digits))?.checked_add(fraction * scale)
 }
 
-/// A time as the tools write it.
-pub fn seconds(time_ns: u64) -> String {
-    format!("{}.{:09}", time_ns / 1_000_000_000, time_ns % 1_000_000_000)
-}
-
 /// The time, the event's name and its fields, as in `1.5: sched_switch: prev_comm=…`. perf's `misc` letters may be before
 /// the time.
 pub fn time_and_event(text: &str) -> Option<(Stamp, &str, &str)> {
@@ -112,7 +109,12 @@ pub fn event_and_fields(text: &str) -> Option<(&str, &str)> {
         (name, fields) = first_word(fields);
     }
     let name = name.strip_suffix(':').unwrap_or(name);
-    let name = name.rsplit_once(':').map_or(name, |(_, name)| name);
+    let name = match name.rsplit_once(':') {
+        // A probe may have the name of a scheduler event, and has another system.
+        Some((system, own)) if NAMES.contains(&own) && !matches!(system, "sched" | "task") => name,
+        Some((_, own)) => own,
+        None => name,
+    };
     (!name.is_empty()).then_some((name, fields))
 }
 
@@ -151,7 +153,7 @@ mod tests {
         for wrong in ["", "1.", ".5", "-1.5", "1.0000000001", "99999999999999999999.0", "1.5.5", "1.+5", "+1"] {
             assert_eq!(stamp(wrong), None, "{wrong}");
         }
-        assert_eq!(seconds(1_000_000_042), "1.000000042");
+        assert_eq!(crate::read::seconds(1_000_000_042), "1.000000042");
     }
 
     #[test]
@@ -166,6 +168,8 @@ mod tests {
         ] {
             assert_eq!(time_and_event(text), Some(event), "{text}");
         }
+        let probe = (Stamp::Ns(1_500_000_000), "probe:sched_switch", "(ffffffff810a1234)");
+        assert_eq!(time_and_event("1.5: probe:sched_switch: (ffffffff810a1234)"), Some(probe));
         for wrong in ["1.5: ", "1.5 sched_switch: a", "K K 1.5: a", "K: a", "/. 1.5: a"] {
             assert_eq!(time_and_event(wrong), None, "{wrong}");
         }

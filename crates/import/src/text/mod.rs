@@ -12,16 +12,20 @@ mod lack;
 mod latency;
 mod line;
 mod lines;
+mod loss;
 mod perf;
+mod prefix;
 mod trace_cmd;
 
 use crate::error::Trouble;
 use crate::gather::Gather;
 use crate::input::Input;
+use crate::read::seconds;
 use crate::told::{Head, check_cpu};
 use line::{Line, Note, Stamp};
 use lines::Lines;
-use std::collections::BTreeSet;
+use loss::Loss;
+use prefix::Prefixes;
 
 /// How many lines may come before the first event, where there is no page around them.
 const PREFACE: u64 = 1000;
@@ -31,6 +35,9 @@ const DISORDER: u64 = 10;
 const NO_CLOCK: &str = "real times, since the clock of the recording counts something else (counter, uptime, x86-tsc): each \
                         count is taken for a nanosecond; record with the clock mono";
 
+/// What a text cannot say whose lines name no thread.
+const NO_THREAD: &str = "who woke whom, since the lines do not say on top of which thread an event was; print it (tid)";
+
 /// Reads a text. `wrapped`: it is in a page or in JSON.
 pub fn read(input: &Input, wrapped: bool, gather: &mut Gather) -> Result<(), Trouble> {
     let mut lines = Lines::of(input, wrapped);
@@ -39,8 +46,9 @@ pub fn read(input: &Input, wrapped: bool, gather: &mut Gather) -> Result<(), Tro
         wrapped,
         grammar: None,
         now_ns: 0,
-        seen: BTreeSet::new(),
-        announced: None,
+        announced: Vec::new(),
+        instances: Prefixes::default(),
+        files: Prefixes::default(),
         unread: None,
         events: 0,
         disorder: 0,
@@ -62,16 +70,22 @@ enum Grammar {
     /// That of trace-cmd too.
     Ftrace,
     Latency,
+    PerfLatency,
+    /// That of perf which does not say on top of which thread an event was.
+    PerfWithoutThread,
 }
 
 impl Grammar {
-    const ALL: [Grammar; 3] = [Grammar::Perf, Grammar::Ftrace, Grammar::Latency];
+    const ALL: [Grammar; 5] =
+        [Grammar::Perf, Grammar::Ftrace, Grammar::Latency, Grammar::PerfLatency, Grammar::PerfWithoutThread];
 
     fn line(self, text: &str) -> Option<Line<'_>> {
         match self {
             Grammar::Perf => perf::line(text),
             Grammar::Ftrace => ftrace::line(text),
             Grammar::Latency => latency::line(text),
+            Grammar::PerfLatency => perf::latency_line(text),
+            Grammar::PerfWithoutThread => perf::line_without_thread(text),
         }
     }
 }
@@ -82,10 +96,11 @@ struct Reading<'a> {
     /// That of the first event's line.
     grammar: Option<Grammar>,
     now_ns: u64,
-    /// The CPUs that told something.
-    seen: BTreeSet<u32>,
-    /// What is known of this CPU begins with the next event.
-    announced: Option<u32>,
+    /// What is known of these CPUs begins with the next event.
+    announced: Vec<u32>,
+    /// The names of instances in front of events, and those of files in front of what comes before them.
+    instances: Prefixes,
+    files: Prefixes,
     /// The first line before any event that says nothing.
     unread: Option<(u64, String)>,
     /// How many lines told of events, and how many of them of an earlier time than the one before.
@@ -97,14 +112,18 @@ struct Reading<'a> {
 impl Reading<'_> {
     /// Takes a line; the error says what is wrong with it.
     fn line(&mut self, number: u64, text: &str) -> Result<(), Trouble> {
-        if let Some(note) = line::note(text).or_else(|| ftrace::note(text)).or_else(|| trace_cmd::note(text)) {
+        if let Some(note) = self.note_of(text)? {
             return self.note(note);
         }
         let Some(line) = self.parse(text) else { return self.no_event(number, text) };
         check_cpu(line.cpu).map_err(Trouble::Damaged)?;
         self.see(number, &line);
+        if matches!(self.grammar, Some(Grammar::Ftrace | Grammar::Latency)) {
+            let behind = prefix::split(text).filter(|(_, rest)| self.grammar.is_some_and(|g| g.line(rest).is_some()));
+            self.instances.event(behind, &line)?;
+        }
         let time_ns = line.time.ns();
-        if let Some(cpu) = self.announced.take() {
+        for cpu in std::mem::take(&mut self.announced) {
             self.gather.started(time_ns, cpu)?;
         }
         if let Some(events) = perf::lost(&line) {
@@ -116,21 +135,41 @@ impl Reading<'_> {
         let Line { tid, cpu, in_interrupt, .. } = line;
         match event::of(line.event, line.fields).map_err(Trouble::Damaged)? {
             Some(event) => self.gather.event(Head { time_ns, cpu, tid, in_interrupt }, event),
-            None => self.gather.passed(time_ns, line.event, || format!("line {number}")),
+            None => self.gather.passed(time_ns, cpu, line.event, || format!("line {number}")),
         }
+    }
+
+    /// What a line says that reports no event, perhaps behind the name of a file or an instance.
+    fn note_of(&mut self, text: &str) -> Result<Option<Note>, Trouble> {
+        if let Some(note) = line::note(text).or_else(|| ftrace::note(text)).or_else(|| trace_cmd::note(text)) {
+            return Ok(Some(note));
+        }
+        if let Some(Loss::Of(cpu, count)) = loss::of(text) {
+            return Ok(Some(Note::Lost(cpu, count)));
+        }
+        let Some((name, rest)) = prefix::split(text) else { return Ok(None) };
+        if let Some(Loss::Of(cpu, count)) = loss::of(rest) {
+            self.instances.note(name)?;
+            return Ok(Some(Note::Lost(cpu, count)));
+        }
+        let note = trace_cmd::note(rest);
+        if note.is_some() {
+            self.files.note(name)?;
+        }
+        Ok(note)
     }
 
     /// Notes when and where the line is.
     fn see(&mut self, number: u64, line: &Line) {
         self.events += 1;
-        self.seen.insert(line.cpu);
         if let Stamp::Counts(_) = line.time {
             self.gather.lacks(NO_CLOCK);
+            self.gather.facts.is_counting = true;
         }
         let time_ns = line.time.ns();
         if time_ns < self.now_ns {
             self.disorder += 1;
-            let (now, then) = (line::seconds(time_ns), line::seconds(self.now_ns));
+            let (now, then) = (seconds(time_ns), seconds(self.now_ns));
             self.first_disorder.get_or_insert_with(|| (number, format!("time goes back from {then} to {now}")));
         }
         self.now_ns = time_ns;
@@ -142,6 +181,9 @@ impl Reading<'_> {
         }
         let (grammar, line) = Grammar::ALL.into_iter().find_map(|grammar| Some((grammar, grammar.line(text)?)))?;
         self.grammar = Some(grammar);
+        if grammar == Grammar::PerfWithoutThread {
+            self.gather.lacks(NO_THREAD);
+        }
         Some(line)
     }
 
@@ -150,6 +192,9 @@ impl Reading<'_> {
         let is_amid = self.grammar.is_some();
         if lack::names_event(text) && (is_amid || !self.wrapped) {
             return Err(Trouble::Damaged(lack::of(text, is_amid)));
+        }
+        if loss::of(text) == Some(Loss::Unread) && (is_amid || !self.wrapped) {
+            return Err(Trouble::Damaged(lack::of_loss(text)));
         }
         if is_amid || self.wrapped {
             self.gather.facts.passed.count(kind(text), || format!("line {number}"));
@@ -161,21 +206,22 @@ impl Reading<'_> {
 
     fn note(&mut self, note: Note) -> Result<(), Trouble> {
         match note {
-            Note::Nothing | Note::Started(_) => {}
+            Note::Nothing => {}
+            Note::Started(cpu) => self.announced.push(cpu),
             Note::Cpus(cpus) => self.gather.facts.cpus = cpus,
             Note::Lost(cpu, events) => {
                 check_cpu(cpu).map_err(Trouble::Damaged)?;
-                self.gather.lost(self.now_ns, cpu, events)?;
+                if self.gather.has_heard(cpu) {
+                    self.gather.lost(self.now_ns, cpu, events)?;
+                } else {
+                    // What is missing before a CPU's first event is no loss: it begins there.
+                    self.gather.before(events);
+                    self.announced.push(cpu);
+                }
             }
             Note::Buffer(overwritten, cpus) => {
                 (self.gather.facts.overwritten, self.gather.facts.cpus) = (overwritten, cpus);
             }
-        }
-        // A CPU that has lost events before its first one begins there, too.
-        match note {
-            Note::Started(cpu) => self.announced = Some(cpu),
-            Note::Lost(cpu, _) if self.seen.insert(cpu) => self.announced = Some(cpu),
-            _ => {}
         }
         check_cpu(self.gather.facts.cpus.saturating_sub(1)).map_err(Trouble::Damaged)
     }
@@ -212,5 +258,7 @@ fn kind(text: &str) -> &'static str {
     }
 }
 
+#[cfg(test)]
+mod doubts;
 #[cfg(test)]
 mod tests;

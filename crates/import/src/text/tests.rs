@@ -4,7 +4,7 @@ use schedlab_model::ids::RoleId;
 use schedlab_model::trace::{Event, EventKind, WakeSource};
 use schedlab_record::{Converter, Departure, Gaps, Record, RecordKind, Summary, Waker};
 
-const PERF: &str = "\
+pub(super) const PERF: &str = "\
             sh    12 [000] 5.000001:       sched:sched_waking: comm=cat pid=13 prio=120 target_cpu=000
             sh    12 [000] 5.000002:       sched:sched_wakeup: comm=cat pid=13 prio=120 target_cpu=001
 
@@ -15,7 +15,7 @@ const PERF: &str = "\
            cat    13 [001] 5.000009:       sched:sched_switch: prev_comm=cat prev_pid=13 prev_prio=120 prev_state=Z ==> next_comm=swapper/1 next_pid=0 next_prio=120
 ";
 
-const FTRACE: &str = "\
+pub(super) const FTRACE: &str = "\
 # tracer: nop
 #
 # entries-in-buffer/entries-written: 5/8   #P:4
@@ -38,7 +38,7 @@ CPU:0 [3 EVENTS DROPPED]
             cat-13    [000]     5.000007: sched_switch:         cat:13 [120] D ==> swapper/0:0 [120]
 ";
 
-fn told(text: &[u8]) -> Result<(Told, Vec<Record>), String> {
+pub(super) fn told(text: &[u8]) -> Result<(Told, Vec<Record>), String> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("text");
     std::fs::write(&path, text).unwrap();
@@ -49,14 +49,18 @@ fn told(text: &[u8]) -> Result<(Told, Vec<Record>), String> {
 }
 
 /// The events of a text and what became of its records; lawful, whatever the text.
-fn events(text: &str) -> (Vec<Event>, Summary) {
+pub(super) fn events(text: &str) -> (Vec<Event>, Summary) {
     let (told, records) = told(text.as_bytes()).unwrap();
     let mut sink = (Vec::new(), Validator::new(Expectations::default()));
     let (early, late) = records.split_at(records.partition_point(|record| record.time_ns < told.start_ns));
     let records: Vec<Record> = [early, &told.before, late].concat();
     let mut gaps = Gaps::default();
     records.iter().for_each(|record| gaps.note(record));
+    if told.is_of_some_tasks {
+        gaps.follow_some_tasks();
+    }
     let mut converter = Converter::new(told.start_ns, |_, _| Some(RoleId(0))).with_gaps(gaps);
+    converter = converter.with_unheard_cpus(told.cpus.max(told.heard.last().map_or(0, |cpu| cpu + 1)));
     records.iter().for_each(|record| converter.record(record, &mut sink));
     let summary = converter.finish(told.end_ns, &mut sink);
     let findings = sink.1.into_findings();

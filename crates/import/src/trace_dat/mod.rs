@@ -12,7 +12,7 @@ use crate::input::Input;
 use layout::Layout;
 use options::Buffer;
 use pages::Item;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a count of the clock `uptime` is.
 const UPTIME_NS: u64 = 10_000_000;
@@ -87,7 +87,7 @@ impl Clock {
 
 fn buffer_of(input: &Input, layout: &mut Layout, buffer: &Buffer, gather: &mut Gather) -> Result<(), Trouble> {
     let clock = Clock::of(&buffer.clock, layout.options.tsc);
-    let mut begins = BTreeMap::new();
+    let mut begins = Begins::default();
     let lost_before = gather.facts.lost;
     for &(cpu, offset, size) in buffer.cpus.iter().filter(|(_, _, size)| *size > 0) {
         let mut pages = |layout: &Layout, bytes: &[u8], gather: &mut Gather| {
@@ -98,17 +98,28 @@ fn buffer_of(input: &Input, layout: &mut Layout, buffer: &Buffer, gather: &mut G
         };
         pieces(input, layout, (offset, size, buffer.page_size), &mut |layout, bytes| pages(layout, bytes, gather))?;
     }
+    gather.facts.is_counting |= clock.lack().is_some();
     clock.lack().into_iter().for_each(|lack| gather.lacks(lack));
     // Where nothing was lost on the way and some was overwritten, each CPU begins where its oldest page does.
-    if layout.options.overrun > 0 && gather.facts.lost == lost_before {
+    let all = layout.options.overrun > 0 && gather.facts.lost == lost_before;
+    if all {
         gather.facts.overwritten = layout.options.overrun;
-        let first = begins.values().min().copied().unwrap_or(0);
-        begins
-            .into_iter()
-            .filter(|(_, begin)| *begin > first)
-            .try_for_each(|(cpu, begin)| gather.started(begin, cpu))?;
     }
-    Ok(())
+    let first = begins.first_ns.values().min().copied().unwrap_or(0);
+    let late = begins.first_ns.into_iter().filter(|(cpu, begin)| {
+        let is_overwritten = all || begins.overwritten.contains(cpu);
+        is_overwritten && *begin > first
+    });
+    late.into_iter().try_for_each(|(cpu, begin)| gather.started(begin, cpu))
+}
+
+/// Where what is known of the CPUs begins.
+#[derive(Default)]
+struct Begins {
+    /// The time of the first event of each.
+    first_ns: BTreeMap<u32, u64>,
+    /// Those of which older events were lost.
+    overwritten: BTreeSet<u32>,
 }
 
 /// Receives pages.
@@ -153,15 +164,21 @@ fn page_of(
     page: &[u8],
     cpu: u32,
     clock: Clock,
-    begins: &mut BTreeMap<u32, u64>,
+    begins: &mut Begins,
     gather: &mut Gather,
 ) -> Result<(), Trouble> {
     let is_whole = pages::items(page, layout.page, layout.big, |time, item| {
         let time_ns = clock.ns(time).ok_or_else(|| Trouble::damaged("a time that no clock shows"))?;
         match item {
+            // The kernel marks the oldest page, too, where older ones were overwritten.
+            Item::Lost(count) if !begins.first_ns.contains_key(&cpu) => {
+                begins.overwritten.insert(cpu);
+                gather.before(count.unwrap_or(1));
+                Ok(())
+            }
             Item::Lost(count) => gather.lost(time_ns, cpu, count.unwrap_or(1)),
             Item::Event(raw) => {
-                begins.entry(cpu).or_insert(time_ns);
+                begins.first_ns.entry(cpu).or_insert(time_ns);
                 layout.formats.tell(raw, layout.big, time_ns, cpu, gather)
             }
         }

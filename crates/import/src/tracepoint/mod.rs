@@ -9,6 +9,7 @@ pub use header::{PageHeader, formats, header_of, own_formats, page_header, syste
 use crate::bytes::Bytes;
 use crate::error::Trouble;
 use crate::gather::Gather;
+use crate::read::seconds;
 use crate::told::Head;
 use std::collections::BTreeMap;
 
@@ -38,7 +39,7 @@ impl Formats {
 
     /// Hands on an event of these bytes: one of the scheduler as such, another as passed over.
     pub fn tell(&self, raw: &[u8], big: bool, time_ns: u64, cpu: u32, gather: &mut Gather) -> Result<(), Trouble> {
-        let place = || format!("CPU {cpu} at {}.{:09} s", time_ns / 1_000_000_000, time_ns % 1_000_000_000);
+        let place = || format!("CPU {cpu} at {} s", seconds(time_ns));
         let id = Bytes::new(raw, big).u16().ok_or_else(|| Trouble::damaged("an event without bytes"))?;
         match self.by_id.get(&id) {
             Some(Format::Scheduler(decoder)) => {
@@ -47,8 +48,8 @@ impl Formats {
                 let (tid, in_interrupt, event) = decoder.read(raw, big).ok_or_else(short)?;
                 gather.event(Head { time_ns, cpu, tid, in_interrupt }, event)
             }
-            Some(Format::Other(name)) => gather.passed(time_ns, name, place),
-            None => gather.passed(time_ns, &format!("event {id}"), place),
+            Some(Format::Other(name)) => gather.passed(time_ns, cpu, name, place),
+            None => gather.passed(time_ns, cpu, &format!("event {id}"), place),
         }
     }
 }

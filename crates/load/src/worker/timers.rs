@@ -15,7 +15,8 @@ impl Worker<'_> {
         let timer = pace.timer as usize;
         self.releases.resize(self.releases.len().max(timer + 1), None);
         let last = self.releases[timer];
-        let release = pace.next(last, born, now);
+        let begun = self.site.shared.control().start_ns.load(Relaxed);
+        let release = pace.next(last, pace.origin(born, begun), now);
         self.releases[timer] = Some(release.at_ns);
         if last.is_none() && !fresh {
             self.note_release(pace.first_job(born), now);

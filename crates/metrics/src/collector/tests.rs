@@ -426,6 +426,18 @@ fn what_is_not_known_is_neither_latency_nor_idle() {
 }
 
 #[test]
+fn a_task_of_which_nothing_is_known_has_no_longest_wait() {
+    let woken = |at: u64, source| Event {
+        time: Time(at),
+        cpu: CpuId(0),
+        kind: EventKind::Wakeup { task: TaskId(0), target: CpuId(0), waker: None, source },
+    };
+    let events = [fork(0, 0), woken(10, WakeSource::Unknown), woken(100, WakeSource::Untold)];
+    let longest = |end| collect(&plain(1), &events, end).roles[0].measures.longest_wait_ns;
+    assert_eq!((longest(100), longest(130)), (None, Some(30)));
+}
+
+#[test]
 fn who_waits_and_gets_nothing_is_starved() {
     let mut events = round_robin();
     events.truncate(7);

@@ -4,7 +4,7 @@ use crate::{
     distribution::Distribution,
     scenario::{At, Change, Condition, Effect, Fault, KindName, Scenario, ScenarioError, Step, Task, Text},
     time::Time,
-    workload::{Class, Overrun, Protocol},
+    workload::{Class, Origin, Overrun, Protocol},
 };
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
@@ -141,9 +141,9 @@ fn thread(task: &Task, at: &At) -> Result<Json, Fault> {
         [Step::Repeat { repeat, steps, .. }]
             if loops == 1 && steps.iter().any(|s| matches!(s, Step::Repeat { .. })) =>
         {
-            (*repeat as i64, phases(steps, &task.name, &here.index(0).key("steps"))?)
+            (*repeat as i64, phases(steps, task, &here.index(0).key("steps"))?)
         }
-        steps => (loops, phases(steps, &task.name, &here)?),
+        steps => (loops, phases(steps, task, &here)?),
     };
     say("loop", Json::Number(loops));
     say("phases", phases);
@@ -155,29 +155,40 @@ fn thread(task: &Task, at: &At) -> Result<Json, Fault> {
 struct Changed {
     cpus: Option<Vec<u32>>,
     nice: Option<i64>,
+    slice: Option<Json>,
     group: Option<String>,
+    /// Its nice value: rt-app takes a slice of a phase only with one.
+    nice_now: i64,
 }
 
 impl Changed {
-    fn set(&mut self, set: &Change) {
+    fn set(&mut self, set: &Change, at: &At) -> Result<(), Fault> {
         if let Some(Text(cpus)) = &set.cpus {
             self.cpus = Some(cpus.iter().map(|cpu| cpu.0).collect());
         }
         self.nice = set.nice.or(self.nice);
+        self.nice_now = set.nice.unwrap_or(self.nice_now);
+        if let Some(Text(slice)) = set.slice {
+            self.slice = Some(microseconds(slice, &at.key("slice"))?);
+            self.nice = Some(self.nice_now);
+        }
+        Ok(())
     }
 
     fn say(&mut self) -> Members {
         let cpus = self.cpus.clone().map(|cpus| ("cpus", Json::List(cpus)));
         let nice = self.nice.take().map(|nice| ("priority", Json::Number(nice)));
+        let slice = self.slice.take().map(|slice| ("dl-runtime", slice));
         let group = self.group.take().map(|group| ("taskgroup", text(&group)));
-        [cpus, nice, group].into_iter().flatten().map(|(key, value)| (key.into(), value)).collect()
+        [cpus, nice, slice, group].into_iter().flatten().map(|(key, value)| (key.into(), value)).collect()
     }
 }
 
 /// Stretches of plain steps and each `repeat` become phases.
-fn phases(steps: &[Step], thread: &str, at: &At) -> Result<Json, Fault> {
+fn phases(steps: &[Step], task: &Task, at: &At) -> Result<Json, Fault> {
     let mut phases: Vec<(u32, Members)> = Vec::new();
-    let (mut open, mut changes) = (false, Changed::default());
+    let mut changes = Changed { nice_now: task.nice.unwrap_or(0), ..Changed::default() };
+    let mut open = false;
     for (index, step) in steps.iter().enumerate() {
         let here = at.index(index);
         match step {
@@ -185,17 +196,17 @@ fn phases(steps: &[Step], thread: &str, at: &At) -> Result<Json, Fault> {
                 let mut events = changes.say();
                 let inside = here.key("steps");
                 for (index, step) in steps.iter().enumerate() {
-                    event(step, thread, &inside.index(index), &mut events)?;
+                    event(step, task, &inside.index(index), &mut events)?;
                 }
                 phases.push((*repeat, events));
                 open = false;
             }
-            Step::Set { set } if set.class.is_some() || set.slice.is_some() => {
-                let key = if set.class.is_some() { "class" } else { "slice" };
-                return Err(here.key("set").key(key).fault(format!("`{key}` of a phase cannot be written: remove it")));
+            Step::Set { set } if set.class.is_some() => {
+                let message = "`class` of a phase cannot be written: remove it";
+                return Err(here.key("set").key("class").fault(message));
             }
             Step::Set { set } => {
-                changes.set(set);
+                changes.set(set, &here.key("set"))?;
                 open = false;
             }
             Step::Join { join } => {
@@ -207,7 +218,7 @@ fn phases(steps: &[Step], thread: &str, at: &At) -> Result<Json, Fault> {
                     phases.push((1, changes.say()));
                     open = true;
                 }
-                event(step, thread, &here, &mut phases.last_mut().expect("one was pushed").1)?;
+                event(step, task, &here, &mut phases.last_mut().expect("one was pushed").1)?;
             }
         }
     }
@@ -222,17 +233,17 @@ fn phases(steps: &[Step], thread: &str, at: &At) -> Result<Json, Fault> {
 }
 
 /// Adds the events of a step. Keys are numbered, since a key may occur only once.
-fn event(step: &Step, thread: &str, at: &At, events: &mut Members) -> Result<(), Fault> {
+fn event(step: &Step, task: &Task, at: &At, events: &mut Members) -> Result<(), Fault> {
     let nothing = || Err(at.fault(format!("rt-app has no event for `{}`: remove it", step.name())));
     let (value, times) = match step.effect() {
         Effect::Works(time) | Effect::Sleeps(time) => (constant(time, &at.key(step.name()))?, 1),
-        Effect::Paces => (timer(step, at)?, 1),
+        Effect::Paces => (timer(step, task, at)?, 1),
         Effect::Yields => (text(""), 1),
         Effect::Takes(_, name, times) | Effect::Gives(_, name, times) => (text(name), times),
         Effect::Meets(name) | Effect::Locks(name) | Effect::Unlocks(name) => (text(name), 1),
         Effect::Conditions(Condition::Waits(name, mutex)) => (object([("ref", text(name)), ("mutex", text(mutex))]), 1),
         // rt-app suspends a thread under its own name alone: this is what it does then, under another.
-        Effect::Conditions(Condition::Suspends(name)) if name != thread => {
+        Effect::Conditions(Condition::Suspends(name)) if name != task.name => {
             let wait = object([("ref", text(name)), ("mutex", text(name))]);
             for (event, value) in [("lock", text(name)), ("wait", wait), ("unlock", text(name))] {
                 events.push((format!("{event}{}", events.len()), value));
@@ -260,12 +271,22 @@ fn event(step: &Step, thread: &str, at: &At, events: &mut Members) -> Result<(),
     Ok(())
 }
 
-/// A timer of rt-app counts from the start of its thread or from its last use, and so does a `period` that does not skip.
-fn timer(step: &Step, at: &At) -> Result<Json, Fault> {
-    let Step::Period { period, offset, deadline, overrun, timer } = step else { unreachable!("only these pace") };
+/// A timer of rt-app counts from the start of its thread, of the run in a forked one, or from its last use, and so does a
+/// `period` that does not skip.
+fn timer(step: &Step, task: &Task, at: &At) -> Result<Json, Fault> {
+    let Step::Period { period, from, offset, deadline, overrun, timer } = step else { unreachable!("only these pace") };
     if offset.is_some() || deadline.is_some() {
         let key = if offset.is_some() { "offset" } else { "deadline" };
         return Err(at.key(key).fault(format!("rt-app cannot say `{key}`: remove it")));
+    }
+    let is_of_run = *from == Some(Origin::Run);
+    if task.spawned && !is_of_run {
+        let message = "a timer of rt-app counts from the start of the run in a forked thread: write `from = \"run\"`";
+        return Err(at.key("period").fault(message));
+    }
+    if is_of_run && task.start.is_some() {
+        let message = "a timer of rt-app counts from the delayed start of its thread: remove `from`";
+        return Err(at.key("from").fault(message));
     }
     let mode = match overrun.unwrap_or_default() {
         Overrun::CatchUp => "absolute",

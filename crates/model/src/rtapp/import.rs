@@ -55,6 +55,14 @@ pub fn import(text: &str, origin: &str) -> Result<Scenario, ScenarioError> {
         roles.push(importer.task(member, &global)?);
     }
     importer.no_late_forks(importer.object(&tasks.node, "\"tasks\"")?, &roles)?;
+    importer.timers_of_forks(&mut roles);
+    let never = thread::never_created(&roles);
+    never.iter().for_each(|name| {
+        importer.remark(format!(
+            "`{name}` has no instance and nobody forks it: it is left out, as rt-app does not create it"
+        ));
+    });
+    roles.retain(|role| !never.contains(&role.name));
     let duration = global.duration.or_else(|| importer.end_of(&roles));
     importer.remark(match importer.cpus {
         1 => "the file says nothing about the machine, which has 1 CPU here: say another number with --cpus".into(),

@@ -213,6 +213,83 @@ fn a_phase_changes_what_it_says() {
 }
 
 #[test]
+fn a_phase_sets_its_slice_and_its_policys_nice_value() {
+    let phases = r#""priority" : 5, "dl-runtime" : 3000, "phases" : {
+        "p" : { "policy" : "SCHED_OTHER", "dl-runtime" : 1000, "run" : 1 },
+        "q" : { "priority" : 5, "dl-runtime" : 50000, "run" : 2 },
+        "r" : { "dl-runtime" : 700, "run" : 3 } }"#;
+    let expected = [
+        r#"{ set = { nice = 0, slice = "1ms" } }"#,
+        r#"{ repeat = 1, request = true, steps = [{ compute = "1us" }] }"#,
+        r#"{ set = { nice = 5, slice = "50ms" } }"#,
+        r#"{ repeat = 1, request = true, steps = [{ compute = "2us" }] }"#,
+        r#"{ repeat = 1, request = true, steps = [{ compute = "3us" }] }"#,
+    ];
+    assert_eq!(steps_of(phases), expected.join(" "));
+    let (_, remarks) = imported(phases);
+    assert!(remarks.iter().any(|remark| remark.contains("\"dl-runtime\" in a phase without")), "{remarks:?}");
+    let one = r#""priority" : 5, "phases" : { "p" : { "policy" : "SCHED_BATCH", "dl-runtime" : 200, "run" : 1 } }"#;
+    let batch = format!("\"policy\" : \"SCHED_BATCH\", {one}");
+    let (task, _) = imported(&batch);
+    assert_eq!((task.nice, task.slice.map(|slice| slice.0)), (None, Some(Time::from_us(200))));
+    // Without a priority it is 10, which is another class.
+    let fifo =
+        r#""policy" : "SCHED_FIFO", "priority" : 20, "phases" : { "p" : { "policy" : "SCHED_FIFO", "run" : 1 } }"#;
+    assert!(import_error(&thread(fifo)).contains("changes the class in a phase"));
+}
+
+#[test]
+fn a_thread_without_an_instance_is_no_task_unless_it_is_forked() {
+    let text = r#"{ "tasks" : {
+        "a" : { "run" : 1, "fork" : "c" },
+        "b" : { "instance" : 0, "run" : 1, "fork" : "d" },
+        "c" : { "instance" : 0, "loop" : 1, "run" : 1 },
+        "d" : { "instance" : 0, "loop" : 1, "run" : 1, "fork" : "d" } }, "global" : { "duration" : 1 } }"#;
+    let scenario = import(text, "f").unwrap();
+    assert_eq!(scenario.tasks.iter().map(|task| task.name.as_str()).collect::<Vec<_>>(), ["a", "c"]);
+    assert!(scenario.compile().is_ok());
+    for name in ["b", "d"] {
+        let remark = format!("`{name}` has no instance");
+        assert!(scenario.remarks().iter().any(|said| said.starts_with(&remark)), "{name}");
+    }
+}
+
+#[test]
+fn timers_of_a_forked_thread_count_from_the_start_of_the_run() {
+    let text = r#"{ "tasks" : {
+        "p" : { "loop" : 1, "run" : 1, "fork" : "c", "timer" : { "ref" : "unique", "period" : 9 } },
+        "c" : { "instance" : 0, "loop" : 3, "run" : 1, "timer" : { "ref" : "unique", "period" : 20, "mode" : "absolute" } }
+    }, "global" : { "duration" : 1 } }"#;
+    let scenario = import(text, "f").unwrap();
+    let toml = scenario.to_toml();
+    assert!(toml.contains(r#"period = "20us", from = "run", overrun = "catch_up""#), "{toml}");
+    assert!(toml.contains(r#"period = "9us", overrun = "restart""#), "{toml}");
+    assert_eq!(import(&export(&scenario).unwrap(), "f").unwrap().tasks, scenario.tasks);
+    // A release is 81 µs past when the thread comes at 101: rt-app goes on at once.
+    let Code::Period(pace) = scenario.compile().unwrap().roles[1]
+        .program
+        .steps
+        .iter()
+        .find_map(|step| match step {
+            Code::Period(_) => Some(step.clone()),
+            _ => None,
+        })
+        .unwrap()
+    else {
+        unreachable!()
+    };
+    assert_eq!(pace.next(None, pace.origin(101_000, 0), 101_000).at_ns, 20_000);
+}
+
+#[test]
+fn work_without_end_outlasts_the_run() {
+    let (task, remarks) = imported(r#""run" : -1, "sleep" : 0"#);
+    let endless = Step::Compute { compute: Text(Distribution::Constant(Time::from_s(1_000_000_000))) };
+    assert_eq!(task.repeated.unwrap()[0], endless);
+    assert!(remarks.iter().any(|remark| remark.contains("below 0 never ends")), "{remarks:?}");
+}
+
+#[test]
 fn priority_inheritance_is_of_all_mutexes_or_of_none() {
     let text = "{ \"global\" : { \"pi_enabled\" : true, \"duration\" : 1 }, \"tasks\" : { \"a\" : { \"lock\" : \"m\", \"run\" : 1, \
                 \"unlock\" : \"m\", \"resume\" : \"b\" } } }";
@@ -248,7 +325,7 @@ fn wrong_files_say_where() {
         ("{ \"task\" : {} }", "f:1:3: unknown key \"task\": did you mean `tasks`?"),
         (&thread("\"runn\" : \"x\"")[..], "f:2:10: \"runn\" is a whole number"),
         (&thread("\"slep\" : 5"), "f:2:1: unknown event or property \"slep\": did you mean `sleep`?"),
-        (&thread("\"run\" : -5"), "f:2:9: \"run\" is a time in µs"),
+        (&thread("\"sleep\" : -5"), "f:2:11: \"sleep\" is a time in µs"),
         (&thread("\"run\" : 99999999999999999"), "f:2:9: \"run\" is a whole number"),
         (&thread("\"loop\" : 3"), "\"a\" has no events"),
         (&thread("\"loop\" : 0, \"run\" : 1"), "f:2:10: \"loop\" 0"),

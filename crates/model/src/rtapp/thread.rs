@@ -10,7 +10,7 @@ use crate::{
     distribution::Distribution,
     scenario::{Change, ControlGroup, ScenarioError, Step, Task, Text, True, did_you_mean},
     time::Time,
-    workload::{Class, Overrun},
+    workload::{Class, Origin, Overrun},
 };
 use std::collections::BTreeSet;
 
@@ -34,6 +34,8 @@ const OLD: [&str; 2] = ["exec", "lock_order"];
 /// What rt-app's `mem` and `iorun` take here: bytes in a nanosecond, and a call that writes to nowhere.
 const BYTES_IN_NS: u64 = 10;
 const WRITE_CALL: Time = Time(200);
+/// Work that outlasts any run.
+const ENDLESS_WORK: Time = Time::from_s(1_000_000_000);
 /// The slices that a kernel grants (`__setparam_fair`).
 const SLICES: [Time; 2] = [Time::from_us(100), Time::from_ms(100)];
 
@@ -62,6 +64,14 @@ struct Scheduling {
     class: Class,
     nice: i64,
     slice: Option<Time>,
+}
+
+/// What a phase changes.
+struct Phase {
+    cpus: CpuSet,
+    nice: Option<i64>,
+    slice: Option<Time>,
+    group: Option<String>,
 }
 
 impl Importer<'_> {
@@ -110,6 +120,16 @@ impl Importer<'_> {
                 );
                 Err(self.wrong(m.byte, message))
             }
+        }
+    }
+
+    /// Timers of a forked thread count from the start of the run, as those of all others without a delay (`t_first`).
+    pub fn timers_of_forks(&self, roles: &mut [Task]) {
+        let all = roles.to_vec();
+        let mut names = BTreeSet::new();
+        forked(all.iter().flat_map(|role| role.repeated.iter().chain(&role.once).flatten()), &mut names);
+        for role in roles.iter_mut().filter(|role| names.contains(role.name.as_str())) {
+            role.repeated.iter_mut().chain(&mut role.once).for_each(|steps| of_run(steps));
         }
     }
 
@@ -257,43 +277,57 @@ impl Importer<'_> {
         for phase in phases {
             let inside = self.object(&phase.node, &format!("the phase \"{}\"", phase.key))?;
             let cpus = find(inside, "cpus").map_or(Ok(own.clone()), |m| self.cpus(m))?;
-            let said = ["policy", "priority"].iter().find_map(|key| find(inside, key));
-            let nice = match said {
-                None => None,
-                Some(m) => {
-                    let scheduling = self.scheduling(inside, of_thread.class)?;
-                    if std::mem::discriminant(&scheduling.class) != std::mem::discriminant(&of_thread.class)
-                        || (find(inside, "priority").is_some() && scheduling.class != of_thread.class)
-                    {
-                        let message = format!("\"{}\" that changes the class in a phase cannot be carried over", m.key);
-                        return Err(self.wrong(m.byte, message));
-                    }
-                    find(inside, "priority").map(|_| scheduling.nice)
-                }
-            };
+            let (nice, slice) = self.rescheduled(inside, &of_thread)?;
             let group = find(inside, "taskgroup").map(|m| self.control_group(m)).transpose()?.flatten();
-            all.push((cpus, nice.filter(|_| matches!(of_thread.class, Class::Other | Class::Batch)), group));
+            all.push(Phase { cpus, nice, slice, group });
         }
-        if let [(cpus, nice, group)] = all.as_slice() {
-            task.cpus = Some(Text(cpus.clone())).filter(|_| task.cpus.is_some() || *cpus != own);
-            task.nice = nice.or(task.nice).filter(|nice| *nice != 0);
-            task.control_group = group.clone().or(task.control_group.take()).filter(|group| group != "/");
+        if let [phase] = all.as_slice() {
+            task.cpus = Some(Text(phase.cpus.clone())).filter(|_| task.cpus.is_some() || phase.cpus != own);
+            task.nice = phase.nice.or(task.nice).filter(|nice| *nice != 0);
+            task.slice = phase.slice.map(Text).or(task.slice.take());
+            task.control_group = phase.group.clone().or(task.control_group.take()).filter(|group| group != "/");
             return Ok(vec![Vec::new()]);
         }
         // What no phase changes is the thread's from the start.
-        let moves = all.iter().any(|(cpus, ..)| *cpus != all[0].0);
-        if let Some((cpus, ..)) = all.first().filter(|_| moves || task.cpus.is_some() || all[0].0 != own) {
-            task.cpus = Some(Text(cpus.clone()));
+        let moves = all.iter().any(|phase| phase.cpus != all[0].cpus);
+        if let Some(phase) = all.first().filter(|_| moves || task.cpus.is_some() || all[0].cpus != own) {
+            task.cpus = Some(Text(phase.cpus.clone()));
         }
-        let reweights = all.iter().any(|(_, nice, _)| nice.is_some_and(|nice| nice != of_thread.nice));
-        let step = |(cpus, nice, group): (CpuSet, Option<i64>, Option<String>)| {
-            let cpus = moves.then_some(Text(cpus));
-            let nice = nice.filter(|_| reweights);
-            let set = (cpus.is_some() || nice.is_some())
-                .then_some(Step::Set { set: Change { cpus, nice, class: None, slice: None } });
-            set.into_iter().chain(group.map(|join| Step::Join { join })).collect()
+        let reweights = all.iter().any(|phase| phase.nice.is_some_and(|nice| nice != of_thread.nice));
+        let reslices = all.iter().any(|phase| phase.slice.is_some() && phase.slice != of_thread.slice);
+        let step = |phase: Phase| {
+            let cpus = moves.then_some(Text(phase.cpus));
+            let nice = phase.nice.filter(|_| reweights);
+            let slice = phase.slice.filter(|_| reslices).map(Text);
+            let set = (cpus.is_some() || nice.is_some() || slice.is_some())
+                .then_some(Step::Set { set: Change { cpus, nice, class: None, slice } });
+            set.into_iter().chain(phase.group.map(|join| Step::Join { join })).collect()
         };
         Ok(all.into_iter().map(step).collect())
+    }
+
+    /// The nice value and the slice that a phase sets. One that says a policy without a priority has that policy's default; one
+    /// that says neither changes nothing, not even the slice (`_set_thread_cfs`).
+    fn rescheduled(
+        &self,
+        phase: &[Member],
+        of_thread: &Scheduling,
+    ) -> Result<(Option<i64>, Option<Time>), ScenarioError> {
+        let Some(said) = ["policy", "priority"].iter().find_map(|key| find(phase, key)) else {
+            if find(phase, "dl-runtime").is_some() {
+                self.remark(
+                    "\"dl-runtime\" in a phase without \"policy\" and \"priority\" changes nothing, as in rt-app",
+                );
+            }
+            return Ok((None, None));
+        };
+        let scheduling = self.scheduling(phase, of_thread.class)?;
+        if scheduling.class != of_thread.class {
+            let message = format!("\"{}\" that changes the class in a phase cannot be carried over", said.key);
+            return Err(self.wrong(said.byte, message));
+        }
+        let is_weighted = matches!(of_thread.class, Class::Other | Class::Batch);
+        Ok((is_weighted.then_some(scheduling.nice), scheduling.slice))
     }
 
     /// All members that are no events must be known.
@@ -341,7 +375,7 @@ impl Importer<'_> {
     ) -> Result<(), ScenarioError> {
         let time = || self.microseconds(member).map(constant);
         let step = match event {
-            Event::Compute => Step::Compute { compute: time()? },
+            Event::Compute => Step::Compute { compute: constant(self.work(member)?) },
             Event::Busy => Step::Busy { busy: time()? },
             Event::Sleep => Step::Sleep { sleep: time()? },
             Event::Yield => Step::Yield { r#yield: True },
@@ -374,6 +408,15 @@ impl Importer<'_> {
         };
         steps.push(step);
         Ok(())
+    }
+
+    /// The work of a `run`. rt-app counts a negative one without its sign, which never ends.
+    fn work(&self, member: &Member) -> Result<Time, ScenarioError> {
+        if self.integer(member)? >= 0 {
+            return self.microseconds(member);
+        }
+        self.remark(format!("a \"run\" below 0 never ends in rt-app: it takes {ENDLESS_WORK} here"));
+        Ok(ENDLESS_WORK)
     }
 
     /// The condition variable, and the step that waits for it.
@@ -418,7 +461,7 @@ impl Importer<'_> {
         Ok(if global.to_nowhere { calls } else { Time(calls.ns().saturating_add(bytes.div_ceil(BYTES_IN_NS))) })
     }
 
-    /// A timer, which counts from the start of its thread. One without a period waits for nothing.
+    /// A timer, which counts from the start of its thread; see [`Importer::timers_of_forks`]. One without a period waits for nothing.
     fn timer(&self, member: &Member, thread: &str, task: &Task) -> Result<Option<Step>, ScenarioError> {
         let members = self.object(&member.node, &format!("\"{}\"", member.key))?;
         self.known(members, &["ref", "period", "mode"])?;
@@ -432,6 +475,7 @@ impl Importer<'_> {
         let is_absolute = self.timers.absolute.contains(&(owner.to_string(), name.clone()));
         let step = Step::Period {
             period: Text(period),
+            from: None,
             offset: None,
             deadline: None,
             overrun: Some(if is_absolute { Overrun::CatchUp } else { Overrun::Restart }),
@@ -443,6 +487,32 @@ impl Importer<'_> {
 
 fn constant(time: Time) -> Text<Distribution> {
     Text(Distribution::Constant(time))
+}
+
+/// Has all timers count from the start of the run.
+fn of_run(steps: &mut [Step]) {
+    for step in steps {
+        match step {
+            Step::Period { from, .. } => *from = Some(Origin::Run),
+            Step::Repeat { steps, .. } => of_run(steps),
+            _ => {}
+        }
+    }
+}
+
+/// Threads without an instance that nobody forks, directly or by others: rt-app creates none of them.
+pub(super) fn never_created(roles: &[Task]) -> BTreeSet<String> {
+    let mut created: BTreeSet<&str> =
+        roles.iter().filter(|role| !role.spawned).map(|role| role.name.as_str()).collect();
+    loop {
+        let before = created.len();
+        let running = roles.iter().filter(|role| created.contains(role.name.as_str())).collect::<Vec<_>>();
+        forked(running.into_iter().flat_map(|role| role.repeated.iter().chain(&role.once).flatten()), &mut created);
+        if created.len() == before {
+            break;
+        }
+    }
+    roles.iter().filter(|role| !created.contains(role.name.as_str())).map(|role| role.name.clone()).collect()
 }
 
 /// Adds the names of all threads that are forked.

@@ -10,7 +10,7 @@ use crate::{
     control_group::ControlGroups,
     ids::RoleId,
     time::Time,
-    workload::{self, Birth, Overrun, Pace, Program},
+    workload::{self, Birth, Origin, Overrun, Pace, Program},
 };
 use std::collections::BTreeMap;
 
@@ -212,10 +212,10 @@ impl Compiler<'_> {
             Step::Busy { busy } => Code::Busy(busy.0.clone()),
             Step::Sleep { sleep } => Code::Sleep(sleep.0.clone()),
             Step::Until { until } => Code::Until(until.0),
-            Step::Period { period, offset, deadline, overrun, timer } => {
+            Step::Period { period, from, offset, deadline, overrun, timer } => {
                 let times = [offset.as_ref(), deadline.as_ref()].map(|time| time.map(|time| time.0));
                 let pace = pace(period.0, times, self.timer(timer.as_deref()), at)?;
-                Code::Period(Pace { overrun: overrun.unwrap_or_default(), ..pace })
+                Code::Period(Pace { overrun: overrun.unwrap_or_default(), from: from.unwrap_or_default(), ..pace })
             }
             Step::Yield { .. } => Code::Yield,
             Step::Wait { wait } => Code::Wait(id(ObjectKind::Semaphore, wait)),
@@ -356,7 +356,14 @@ fn pace(period: Time, [offset, deadline]: [Option<Time>; 2], timer: u32, at: &At
         return Err(at.key("deadline").fault("no job is done at its release: write a longer deadline"));
     }
     let offset = offset.filter(|offset| *offset > Time::ZERO).unwrap_or(period);
-    Ok(Pace { timer, period, offset, deadline: deadline.unwrap_or(period), overrun: Overrun::default() })
+    Ok(Pace {
+        timer,
+        period,
+        offset,
+        deadline: deadline.unwrap_or(period),
+        overrun: Overrun::default(),
+        from: Origin::default(),
+    })
 }
 
 fn at_least_one(number: u32, at: &At) -> Result<u32, Fault> {

@@ -157,6 +157,7 @@ pub fn step(act: &Act, names: &[String]) -> Option<Step> {
         Op::Until => Step::Until { until: time() },
         Op::Period | Op::CatchUp => Step::Period {
             period: time(),
+            from: None,
             offset: Some(Text(Time(act.more))).filter(|offset| offset.0 > Time::ZERO),
             deadline: None,
             overrun: (act.op == Op::CatchUp).then_some(Overrun::CatchUp),

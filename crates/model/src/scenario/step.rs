@@ -9,7 +9,12 @@ mod values;
 pub use values::{Change, Io, True};
 
 use super::{control_group::Adjustment, notation::Text, objects::ObjectKind};
-use crate::{distribution::Distribution, scenario::error::did_you_mean, time::Time, workload::Overrun};
+use crate::{
+    distribution::Distribution,
+    scenario::error::did_you_mean,
+    time::Time,
+    workload::{Origin, Overrun},
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
 use std::fmt;
@@ -195,7 +200,7 @@ macro_rules! steps {
 steps! {
     more keys {
         times: u32, messages: u32, count: u32, steps: Vec<Step>, request: bool, mutex: String,
-        offset: Text<Time>, deadline: Text<Time>, overrun: Overrun, timer: String
+        from: Origin, offset: Text<Time>, deadline: Text<Time>, overrun: Overrun, timer: String
     }
 
     /// CPU work, as long as the task takes when it runs alone.
@@ -232,7 +237,10 @@ steps! {
     Period "period" {
         /// The time from one release to the next.
         period: Text<Time>,
-        /// How long after the task's start the first release comes, less than a period; a whole period when absent.
+        /// What releases are counted from: the start of the task, when absent, or of the run.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        from: Option<Origin>,
+        /// How long after that the first release comes, less than a period; a whole period when absent.
         #[serde(skip_serializing_if = "Option::is_none")]
         offset: Option<Text<Time>>,
         /// How long after its release a job is to be done; a period when absent.

@@ -11,12 +11,26 @@ pub struct Pace {
     pub timer: u32,
     /// From one release to the next.
     pub period: Time,
-    /// From the task's start to the first release.
+    /// What releases are counted from.
+    #[serde(default)]
+    pub from: Origin,
+    /// From there to the first release.
     pub offset: Time,
     /// From a release to when its job is to be done.
     pub deadline: Time,
     /// What follows when the next release is over already.
     pub overrun: Overrun,
+}
+
+/// What the releases of a periodic task are counted from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// The start of the task.
+    #[default]
+    Task,
+    /// The start of the run.
+    Run,
 }
 
 /// What a periodic task does when its next release is over already.
@@ -52,9 +66,17 @@ impl Pace {
         Release { at_ns: born_ns, deadline_ns: born_ns.saturating_add(first.ns()), skipped: 0 }
     }
 
-    /// The release that follows the `last` one.
-    pub fn next(&self, last_ns: Option<u64>, born_ns: u64, now_ns: u64) -> Release {
-        let (from_ns, gap) = last_ns.map_or((born_ns, self.offset), |last| (last, self.period));
+    /// What its releases are counted from, of a task that was born then in a run that began then.
+    pub fn origin(&self, born_ns: u64, run_ns: u64) -> u64 {
+        match self.from {
+            Origin::Task => born_ns,
+            Origin::Run => run_ns,
+        }
+    }
+
+    /// The release that follows the `last` one, counted from `origin_ns` if there was none.
+    pub fn next(&self, last_ns: Option<u64>, origin_ns: u64, now_ns: u64) -> Release {
+        let (from_ns, gap) = last_ns.map_or((origin_ns, self.offset), |last| (last, self.period));
         let due_ns = from_ns.saturating_add(gap.ns());
         let behind_ns = now_ns.saturating_sub(due_ns);
         let (at_ns, skipped) = match self.overrun {
@@ -77,7 +99,14 @@ mod tests {
 
     #[test]
     fn a_release_is_a_multiple_of_the_period_whatever_came_between() {
-        let pace = |overrun| Pace { timer: 0, period: Time(10), offset: Time(4), deadline: Time(7), overrun };
+        let pace = |overrun| Pace {
+            timer: 0,
+            period: Time(10),
+            from: Origin::Task,
+            offset: Time(4),
+            deadline: Time(7),
+            overrun,
+        };
         let at = |overrun, last, now| {
             let Release { at_ns, deadline_ns, skipped } = pace(overrun).next(last, 100, now);
             (at_ns, deadline_ns, skipped)

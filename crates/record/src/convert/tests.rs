@@ -229,6 +229,46 @@ fn what_is_not_known_is_credited_to_nobody() {
 }
 
 #[test]
+fn a_cpu_of_which_no_record_spoke_is_unknown_and_so_are_waits_there() {
+    let records = [
+        switch(1_000, 0, 0, Departure::Preempted, 10),
+        wakeup(1_100, 0, 11, 1, Waker::Task(10)),
+        wakeup(1_200, 0, 12, 1, Waker::Task(10)),
+        // It leaves CPU 1, where it may have run before.
+        Record { time_ns: 1_300, cpu: 0, kind: RecordKind::Migrate { thread: thread(12), from: 1, to: 0 } },
+        switch(1_400, 0, 10, Departure::Blocked, 12),
+        switch(1_500, 0, 12, Departure::Blocked, 0),
+    ];
+    let mut gaps = Gaps::default();
+    records.iter().for_each(|record| gaps.note(record));
+    let mut sink = (Vec::new(), Validator::new(Expectations::default()));
+    let mut converter = Converter::new(START, |_, _| Some(RoleId(0))).with_gaps(gaps).with_unheard_cpus(3);
+    records.iter().for_each(|record| converter.record(record, &mut sink));
+    converter.finish(9_000, &mut sink);
+    assert!(sink.1.into_findings().is_lawful());
+    let told: Vec<String> =
+        sink.0.iter().map(|event: &Event| format!("{} {} {}", event.time, event.cpu, words(event))).collect();
+    let expected = [
+        "0s 0 Unknown",
+        "0s 1 Unknown",
+        "0s 2 Unknown",
+        "0s 0 fork 0 in 0 by -",
+        "0s 0 wake 0 to 0 by - Untold",
+        "0s 0 - Idle 0",
+        "100ns 1 fork 1 in 0 by -",
+        "100ns 0 wake 1 to 1 by 0 Unknown",
+        "200ns 1 fork 2 in 0 by -",
+        "200ns 0 wake 2 to 1 by 0 Unknown",
+        "300ns 1 wake 2 to 1 by - Untold",
+        "300ns 0 move 2 1 0",
+        "400ns 0 0 Blocked 2",
+        "500ns 0 2 Blocked -",
+        "8us 1 wake 1 to 1 by - Untold",
+    ];
+    assert_eq!(told.into_iter().filter(|event| !event.contains(" say ")).collect::<Vec<_>>(), expected);
+}
+
+#[test]
 fn a_thread_that_nobody_announced_is_adopted() {
     let (events, summary) =
         convert(&[switch(1_100, 0, 10, Departure::Blocked, 11), wakeup(1_200, 0, 12, 1, Waker::Interrupt)]);

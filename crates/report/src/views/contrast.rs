@@ -165,9 +165,14 @@ fn verdict(change: &Change) -> &'static str {
         Some(true) if is_longer(change) => "longer",
         Some(true) => "shorter",
         Some(false) => "not told apart",
-        None if change.mean_ns[0].is_none() => "only after",
-        None if change.mean_ns[1].is_none() => "only before",
-        None => "too few blocks",
+        None => match (change.mean_ns, change.in_trace) {
+            ([Some(_), Some(_)], _) => "too few blocks",
+            ([None, None], _) => "no known wait",
+            ([None, _], [false, _]) => "only after",
+            ([_, None], [_, false]) => "only before",
+            ([None, _], _) => "waits only after",
+            ([_, None], _) => "waits only before",
+        },
     }
 }
 
@@ -272,6 +277,7 @@ mod tests {
         let interval = |of: [f64; 3]| Interval { estimate: of[0], low: of[1], high: of[2], level: 0.95 };
         let shift = |what: &str, before: f64, after: f64| Shift { what: what.into(), before, after };
         Change {
+            in_trace: [true; 2],
             name: name.into(),
             waits_per_s: [10.0, 12.0],
             mean_ns: [Some(1e6), Some(3e6)],

@@ -105,6 +105,10 @@ fn cautions(roles: &[(String, &Latencies)]) -> String {
             text += &format!("- {name}: {tasks} ended without having run\n");
         }
     }
+    for (name, latencies) in roles.iter().filter(|(_, latencies)| latencies.untold > 0) {
+        let wakeups = plural(latencies.untold, "wake-up", "wake-ups");
+        text += &format!("- {name}: {wakeups}, behind which events are missing: when the task ran is not known\n");
+    }
     if text.is_empty() { text } else { format!("\nNot counted above:\n{text}") }
 }
 
@@ -122,6 +126,7 @@ pub fn list_row(wait: &Wait, names: &Names) -> String {
         WaitEnd::Ran { cpu, .. } => (format!("cpu{cpu}"), wait.length().to_string()),
         WaitEnd::Exited { .. } => ("ended".into(), wait.length().to_string()),
         WaitEnd::Open { .. } => ("never".into(), format!("over {}", wait.length())),
+        WaitEnd::Untold { .. } => ("?".into(), "not known".into()),
     };
     list_line([wait.woken.to_string(), names.show(wait.task), waker(wait, names), place, latency]) + "\n"
 }

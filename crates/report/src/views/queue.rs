@@ -57,6 +57,7 @@ fn ending(view: &Queue) -> String {
         WaitEnd::Ran { at, cpu } => format!("{at}: ran on cpu{cpu}\n"),
         WaitEnd::Exited { at } => format!("{at}: ended without having run\n"),
         WaitEnd::Open { at } => format!("{at}: the trace ends, it had not run\n"),
+        WaitEnd::Untold { at } => format!("{at}: events are missing, when it ran is not known\n"),
     }
 }
 

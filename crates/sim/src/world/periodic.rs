@@ -14,7 +14,7 @@ impl World {
         let now_ns = self.now_ns;
         let task = &mut self.tasks[slot];
         let last_ns = task.release_of(pace.timer);
-        let release = pace.next(last_ns, task.asked_ns, now_ns);
+        let release = pace.next(last_ns, pace.origin(task.asked_ns, 0), now_ns);
         let first = (last_ns.is_none() && !task.fresh).then(|| pace.first_job(task.asked_ns));
         task.set_release(pace.timer, release.at_ns);
         task.step += 1;
@@ -78,6 +78,16 @@ mod tests {
         assert_eq!(jobs(head), [(5, 15, 19, 0)]);
         let tail = "once = [{ compute = \"3us\" }, { period = \"10us\", deadline = \"4us\" }]";
         assert_eq!(jobs(tail), [(8, 5, 9, 0), (8, 15, 19, 0)]);
+    }
+
+    #[test]
+    fn releases_of_the_run_do_not_wait_for_the_task() {
+        let body = "{ period = \"4us\", from = \"run\", overrun = \"catch_up\" }, { compute = \"1us\" }";
+        let steps = format!("once = [{{ repeat = 3, steps = [{body}] }}]");
+        // The task comes at 5 and is late for 4.
+        assert_eq!((wakes(&steps), jobs(&steps)[0]), (vec![8, 12], (5, 4, 8, 0)));
+        let restart = steps.replace("catch_up", "restart");
+        assert_eq!(wakes(&restart), [9, 13]);
     }
 
     #[test]

@@ -2,9 +2,11 @@
 
 use super::programs::{self, RoleBy};
 use super::tape::{self, FirstLook, Label, Tape};
-use super::{RecordError, Recording, Wholeness};
+use super::{RecordError, Recording, Wholeness, own};
 use crate::VenueError;
-use schedlab_import::{Error, Place, Told};
+use schedlab_import::{Error, Place, Source, Told};
+use schedlab_model::cpuset::CpuSet;
+use schedlab_model::ids::CpuId;
 use schedlab_model::time::Time;
 use std::path::Path;
 
@@ -14,24 +16,34 @@ pub fn import(place: &Place, trace: &Path, role_by: RoleBy) -> Result<Recording,
         check(file, trace)?;
     }
     let (mut spool, folder) = tape::spool_for(trace)?;
-    let told = schedlab_import::read(place, &folder, |record| spool.push(record)).map_err(RecordError::Import)?;
+    let source = Source::open(place, &folder).map_err(RecordError::Import)?;
+    if source.is_own().map_err(RecordError::Import)?
+        && let Some(recording) = own::import(&source, place, trace, role_by)?
+    {
+        return Ok(recording);
+    }
+    let told = source.read(|record| spool.push(record)).map_err(RecordError::Import)?;
     let spool_failed = |error| RecordError::Spool { folder: folder.clone(), error };
     let mut spooled = spool.finish().map_err(spool_failed)?;
     // What was there at the start is known only at the end of the recording.
     let mut look = FirstLook::by(role_by);
     tape::in_order(&mut spooled, &told.before, told.start_ns, |record| look.note(record)).map_err(spool_failed)?;
+    if told.is_of_some_tasks {
+        look.gaps.follow_some_tasks();
+    }
     let records = spooled.count();
+    let cpus = told.cpus.max(look.programs.cpus()).max(1);
     let label = Label {
         name: name(place),
         source: Some(place),
         venue: "import",
         kernel: None,
         partial: false,
-        missing: missing(&told),
+        missing: missing(&told, cpus),
     };
     let tape = Tape {
         spooled,
-        cpus: told.cpus.max(look.programs.cpus()).max(1),
+        cpus,
         look,
         start_ns: told.start_ns,
         end_ns: told.end_ns.max(told.start_ns),
@@ -66,13 +78,18 @@ fn name(place: &Place) -> String {
 }
 
 /// What the recording did not say.
-fn missing(told: &Told) -> Vec<String> {
+fn missing(told: &Told, cpus: u32) -> Vec<String> {
     let mut missing = Vec::new();
     if !told.has_switches {
         missing.push("who ran when, since the recording has no switches; record sched:sched_switch too".into());
     }
     if !told.has_wakeups {
         missing.push("waits after a sleep, since the recording has no wakeups; record sched:sched_wakeup too".into());
+    }
+    if told.is_of_some_tasks {
+        missing.push("what the machine did: the recording follows some tasks; record with -a".into());
+    } else {
+        missing.extend(unheard(told, cpus));
     }
     if told.overwritten > 0 {
         missing.push(format!("the time of {} older events, which had been overwritten", told.overwritten));
@@ -83,4 +100,18 @@ fn missing(told: &Told) -> Vec<String> {
     }
     missing.extend(told.missing.iter().cloned());
     missing
+}
+
+/// The CPUs of which nothing was recorded.
+fn unheard(told: &Told, cpus: u32) -> Option<String> {
+    let silent: CpuSet = (0..cpus).filter(|cpu| !told.heard.contains(cpu)).map(CpuId).collect();
+    let which = match silent.len() {
+        0 => return None,
+        1 => format!("CPU {silent}"),
+        _ => format!("CPUs {silent}"),
+    };
+    Some(format!(
+        "what {which} did: nothing was recorded of {}; record with -a",
+        if silent.len() == 1 { "it" } else { "them" }
+    ))
 }

@@ -7,6 +7,7 @@
 
 mod error;
 mod import;
+mod own;
 mod programs;
 mod ring;
 mod tape;

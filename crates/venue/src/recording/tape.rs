@@ -95,9 +95,14 @@ pub struct Label<'a> {
 /// being written there and can be seen now, is an error now.
 pub fn spool_for(trace: &Path) -> Result<(Spool, PathBuf), VenueError> {
     Writer::check(trace)?;
-    let folder = trace.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = folder_of(trace);
     let failed = |source| VenueError::from(Error::Write { path: trace.into(), source });
     Ok((Spool::create_in(folder).map_err(failed)?, folder.into()))
+}
+
+/// The folder of a file.
+pub fn folder_of(file: &Path) -> &Path {
+    file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 impl Tape {
@@ -115,8 +120,8 @@ impl Tape {
         let expectations = Expectations { workload: Some(&workload), lost_events, ..Expectations::default() };
         let writer = Writer::create(trace, &header)?;
         let mut sinks = (Collector::new(&workload), (Validator::new(expectations), writer));
-        let summary = self.replay(&of_life, &mut sinks).map_err(|error| {
-            let folder = trace.parent().unwrap_or(Path::new(".")).into();
+        let summary = self.replay(&of_life, label.source.is_some(), &mut sinks).map_err(|error| {
+            let folder = folder_of(trace).into();
             RecordError::Spool { folder, error }
         })?;
         let (collector, (validator, writer)) = sinks;
@@ -168,12 +173,13 @@ impl Tape {
         }
     }
 
-    /// The second pass over the records.
-    fn replay(&mut self, of_life: &[RoleId], sink: &mut impl Sink) -> std::io::Result<Summary> {
+    /// The second pass over the records. A recording of another tool does not begin with a look at each CPU.
+    fn replay(&mut self, of_life: &[RoleId], is_foreign: bool, sink: &mut impl Sink) -> std::io::Result<Summary> {
         let programs = RefCell::new(Programs::by(self.look.programs.role_by()));
         let role_of = |thread: &Thread, _: &Comm| programs.borrow().life(thread).map(|life| of_life[life]);
         let gaps = std::mem::take(&mut self.look.gaps);
-        let mut converter = Converter::new(self.start_ns, role_of).with_gaps(gaps);
+        let converter = Converter::new(self.start_ns, role_of).with_gaps(gaps);
+        let mut converter = if is_foreign { converter.with_unheard_cpus(self.cpus) } else { converter };
         in_order(&mut self.spooled, &self.before, self.start_ns, |record| {
             programs.borrow_mut().note(record);
             converter.record(record, sink);

@@ -4,7 +4,7 @@ use schedlab_model::ids::{CpuId, RoleId, TaskId};
 use schedlab_model::names::{Label, Names};
 use schedlab_model::time::Time;
 use schedlab_model::trace::{Event, EventKind, Reason, Sink, Untraced, WakeSource};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// How many of the longest waits are kept.
 const WORST: usize = 3;
@@ -25,7 +25,7 @@ pub enum Had {
 pub struct Waited {
     /// Waits whose begin and end are known, by the block in which they ended, and how long they were.
     pub blocks: Vec<(u64, u64)>,
-    /// All time that a task of it was runnable and did not run, in nanoseconds.
+    /// All time that a task of it is known to have been runnable and not to have run, in nanoseconds.
     pub total_ns: u64,
     /// That time by CPU.
     pub by_cpu: BTreeMap<CpuId, u64>,
@@ -74,6 +74,8 @@ pub struct Account {
     now: Time,
     tasks: HashMap<TaskId, Task>,
     cpus: Vec<Cpu>,
+    /// The roles that had a task.
+    present: BTreeSet<RoleId>,
     idle: usize,
     roles: BTreeMap<Option<RoleId>, Waited>,
     worst: Vec<Worst>,
@@ -82,17 +84,21 @@ pub struct Account {
 #[derive(Clone, Copy, Debug)]
 struct Task {
     role: Option<RoleId>,
-    /// The run queue on which it is, if it waits.
-    waits_on: Option<CpuId>,
-    /// The wait, if its start is known.
-    since: Option<Worst>,
+    /// The run queue on which it waits.
+    waits_on: CpuId,
+    /// The number of that CPU's stretch of known time.
+    stretch: u64,
+    /// The wait.
+    since: Worst,
 }
 
 #[derive(Clone, Debug, Default)]
 struct Cpu {
     on: Option<TaskId>,
     untraced: Untraced,
-    /// How many tasks of each role wait here.
+    /// How often it turned to what nobody knows: a wait from before is not known to go on.
+    stretch: u64,
+    /// How many tasks of each role are known to wait here.
     waiting: BTreeMap<Option<RoleId>, u64>,
     /// Up to when the waiting here is accounted for.
     settled: Time,
@@ -108,6 +114,7 @@ impl Account {
             now: Time::ZERO,
             tasks: HashMap::new(),
             cpus: vec![Cpu::default(); cpus as usize],
+            present: BTreeSet::new(),
             idle: cpus as usize,
             roles: BTreeMap::new(),
             worst: Vec::new(),
@@ -137,6 +144,11 @@ impl Account {
     /// The name of a role, or a placeholder for tasks without one.
     pub fn name(&self, role: Option<RoleId>) -> String {
         role.map_or("(unknown)".into(), |role| self.names.role(role))
+    }
+
+    /// The names of the roles that had a task.
+    pub fn present(&self) -> BTreeSet<String> {
+        self.present.iter().map(|role| self.names.role(*role)).collect()
     }
 
     /// The longest waits, the longest first.
@@ -198,32 +210,40 @@ impl Account {
             self.settle_all();
             self.idle = if is_idle { self.idle + 1 } else { self.idle - 1 };
         }
-        (self.cpus[place].on, self.cpus[place].untraced) = (on, untraced);
+        let cpu = &mut self.cpus[place];
+        (cpu.on, cpu.untraced) = (on, untraced);
+        if cpu.is_unknown() {
+            cpu.stretch += 1;
+            cpu.waiting.clear();
+        }
     }
 
-    /// A task waits on this CPU's run queue from now on.
-    fn enqueue(&mut self, task: TaskId, cpu: CpuId, since: Option<Worst>) {
+    /// A task waits on this CPU's run queue from now on. Of a CPU of which nothing is known this is no wait: it may run.
+    fn enqueue(&mut self, task: TaskId, cpu: CpuId, since: Worst) {
         self.dequeue(task);
         self.settle(cpu.0 as usize);
         let role = self.names.get(task).map(|(role, _)| role);
-        let Some(place) = self.cpu(cpu) else { return };
+        let Some(place) = self.cpu(cpu).filter(|cpu| !cpu.is_unknown()) else { return };
         *place.waiting.entry(role).or_default() += 1;
-        self.tasks.insert(task, Task { role, waits_on: Some(cpu), since });
+        let stretch = place.stretch;
+        self.tasks.insert(task, Task { role, waits_on: cpu, stretch, since });
     }
 
-    /// It does not wait any more. Gives the wait that it was in.
+    /// It does not wait any more. Gives the wait that it was in, if all of it is known.
     fn dequeue(&mut self, task: TaskId) -> Option<Worst> {
-        let Task { role, waits_on, since } = self.tasks.remove(&task)?;
-        let cpu = waits_on?;
-        self.settle(cpu.0 as usize);
-        let waiting = &mut self.cpu(cpu)?.waiting;
+        let Task { role, waits_on, stretch, since } = self.tasks.remove(&task)?;
+        if self.cpu(waits_on)?.stretch != stretch {
+            return None;
+        }
+        self.settle(waits_on.0 as usize);
+        let waiting = &mut self.cpu(waits_on)?.waiting;
         if let Some(count) = waiting.get_mut(&role) {
             *count -= 1;
             if *count == 0 {
                 waiting.remove(&role);
             }
         }
-        since
+        Some(since)
     }
 
     fn wait(&self, task: TaskId, cpu: CpuId, waker: Option<TaskId>, was_preempted: bool) -> Worst {
@@ -261,7 +281,7 @@ impl Account {
             && matches!(reason, Reason::SliceEnd | Reason::Preempted | Reason::Yielded)
         {
             let wait = self.wait(task, cpu, None, true);
-            self.enqueue(task, cpu, Some(wait));
+            self.enqueue(task, cpu, wait);
         }
     }
 }
@@ -269,6 +289,10 @@ impl Account {
 impl Cpu {
     fn is_idle(&self) -> bool {
         self.on.is_none() && self.untraced == Untraced::Idle
+    }
+
+    fn is_unknown(&self) -> bool {
+        self.on.is_none() && self.untraced == Untraced::Unknown
     }
 }
 
@@ -279,15 +303,19 @@ impl Sink for Account {
         match event.kind {
             EventKind::Wakeup { task, target, waker, source } => {
                 // Since when it waits is not known where that was not told.
-                let is_known = source != WakeSource::Untold;
-                let wait = is_known.then(|| self.wait(task, target, waker, false));
-                self.enqueue(task, target, wait);
+                if source == WakeSource::Untold {
+                    self.dequeue(task);
+                } else {
+                    let wait = self.wait(task, target, waker, false);
+                    self.enqueue(task, target, wait);
+                }
             }
             EventKind::Migrate { task, to, .. } => {
-                if let Some(Task { waits_on: Some(_), since, .. }) = self.tasks.get(&task).copied() {
+                if let Some(since) = self.dequeue(task) {
                     self.enqueue(task, to, since);
                 }
             }
+            EventKind::Fork { role, .. } => _ = self.present.insert(role),
             EventKind::Switch { previous, reason, next } => self.switch(event.cpu, previous, reason, next),
             EventKind::Untraced { what } if self.cpu(event.cpu).is_some_and(|cpu| cpu.on.is_none()) => {
                 self.turn(event.cpu, None, what);
@@ -307,6 +335,36 @@ impl Sink for Account {
 mod tests {
     use super::*;
     use crate::test_helpers::{fork, roles, switch, wakeup};
+
+    #[test]
+    fn a_wait_that_nobody_saw_end_counts_only_as_far_as_it_is_known() {
+        let turn = |at: u64, what| Event { time: Time(at), cpu: CpuId(0), kind: EventKind::Untraced { what } };
+        let untold = |at: u64, task: u32| Event {
+            time: Time(at),
+            cpu: CpuId(0),
+            kind: EventKind::Wakeup { task: TaskId(task), target: CpuId(0), waker: None, source: WakeSource::Untold },
+        };
+        let mut account = Account::new(roles(), 1, Time(1000), Time(1000));
+        for event in [
+            fork(0, 0, 0),
+            fork(0, 1, 1),
+            wakeup(0, 1, 0),
+            // What follows until 100 is lost, and task 1 is never seen again.
+            turn(10, Untraced::Unknown),
+            wakeup(20, 0, 0),
+            untold(100, 0),
+            switch(100, 0, None, Reason::Idle, Some(0)),
+            switch(900, 0, Some(0), Reason::Blocked, None),
+            untold(1000, 1),
+        ] {
+            account.event(&event);
+        }
+        account.finish(Time(1000));
+        let waited: BTreeMap<String, Waited> = account.roles().map(|(name, waited)| (name, waited.clone())).collect();
+        assert_eq!((waited["timer"].total_ns, waited["timer"].count()), (10, 0));
+        assert!(!waited.contains_key("worker") && account.worst().is_empty(), "{waited:?}");
+        assert_eq!(account.present().into_iter().collect::<Vec<_>>(), ["timer", "worker"]);
+    }
 
     #[test]
     fn waits_are_accounted_to_blocks_cpus_and_who_had_them() {

@@ -57,6 +57,9 @@ pub struct Change {
     /// Whether that is more than chance; absent where there are too few blocks to say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub is_firm: Option<bool>,
+    /// Whether it had a task before and after.
+    #[serde(skip)]
+    pub in_trace: [bool; 2],
     /// Nanoseconds waited for each second of the run, in sum, before and after.
     #[serde(rename = "waited_ns_per_s")]
     pub waited_per_s: [f64; 2],
@@ -96,11 +99,13 @@ impl Contrast {
         let judged = names.iter().filter(|name| is_judged(all[0].get(**name)) && is_judged(all[1].get(**name))).count();
         let level = 1.0 - (1.0 - LEVEL) / judged.max(1) as f64;
         let nothing = Waited::default();
+        let present = sides.map(Account::present);
         let mut changes: Vec<Change> = names
             .iter()
             .map(|name| {
                 let waited = [0, 1].map(|side: usize| all[side].get(*name).copied().unwrap_or(&nothing));
-                change(name, waited, sides, level)
+                let in_trace = [0, 1].map(|side: usize| present[side].contains(*name));
+                Change { in_trace, ..change(name, waited, sides, level) }
             })
             .collect();
         changes.sort_by(|a, b| moved(b).total_cmp(&moved(a)).then_with(|| a.name.cmp(&b.name)));
@@ -138,6 +143,7 @@ fn change(name: &str, waited: [&Waited; 2], sides: [&Account; 2], level: f64) ->
         name: name.into(),
         waits_per_s: [0, 1].map(|side| waited[side].count() as f64 / seconds[side]),
         mean_ns: means.map(|blocks| schedlab_metrics::statistics::mean(&blocks)),
+        in_trace: [true; 2],
         is_firm: if is_enough { leaves_out_equality(ratio, difference) } else { None },
         difference,
         ratio,

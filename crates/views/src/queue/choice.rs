@@ -1,6 +1,6 @@
 //! The wake-up that is looked at.
 
-use crate::{Roster, Wait, waits::Waits};
+use crate::{Roster, Wait, WaitEnd, waits::Waits};
 use schedlab_model::{
     time::Time,
     trace::{Event, Sink},
@@ -26,7 +26,8 @@ impl Choice {
     fn consider(&mut self, wait: Wait) {
         let selection = self.roster.selection();
         let asked = selection.covers(wait.woken) && self.roster.wants(wait.task.task);
-        if !asked || self.at.is_some_and(|at| wait.woken < at) {
+        let is_known = !matches!(wait.end, WaitEnd::Untold { .. });
+        if !asked || !is_known || self.at.is_some_and(|at| wait.woken < at) {
             return;
         }
         let better = |chosen: &Wait| match self.at {

@@ -42,7 +42,9 @@ pub fn show(sides: [&Source; 2], titles: [&str; 2], form: Form, report: Option<&
     let evidence = [evidence(sides[0], &accounts[0])?, evidence(sides[1], &accounts[1])?];
     let worst = [0, 1].map(|side: usize| (evidence[side].cases(), evidence[side].names()));
     let pair = Pair { titles, contrast: &contrast, worst };
-    let cautions: Vec<String> = sides.iter().filter_map(|side| side.loss()).collect();
+    let mut cautions: Vec<String> = sides.iter().filter_map(|side| side.loss()).collect();
+    // A trace may be held against itself.
+    cautions.dedup();
     match form {
         Form::Json => output::print_json(&Answer::of(&pair, &cautions))?,
         Form::Page => {

@@ -78,6 +78,7 @@ fn latencies(row: &Latencies) -> Value {
         "max_ns": row.ran.max(),
         "open": row.open,
         "exited": row.exited,
+        "untold": row.untold,
     }))
 }
 
@@ -86,6 +87,7 @@ fn wait(wait: &Wait, names: &Names) -> Value {
         WaitEnd::Ran { at, cpu } => ("ran", at, Some(cpu.0)),
         WaitEnd::Exited { at } => ("exited", at, None),
         WaitEnd::Open { at } => ("open", at, None),
+        WaitEnd::Untold { at } => ("untold", at, None),
     };
     known(json!({
         "task": names.show(wait.task),

@@ -53,7 +53,7 @@ impl<'a> Source<'a> {
     /// What the loss of events means for numbers that are made of the trace, if there was any.
     pub fn loss(&self) -> Option<String> {
         let lost = self.header.lost;
-        let what = "waits that begin or end where they were are not counted";
+        let what = "what was waited where they were is not counted";
         (lost > 0).then(|| format!("{}: {lost} events were lost, and {what}.", self.label()))
     }
 
