@@ -11,7 +11,7 @@ use crate::{
     ids::RoleId,
     recorded::{Act, Item, Lists, Op, StepFile},
     time::Time,
-    workload::{self, ItemOrder, Items, Overrun, Program},
+    workload::{self, ItemOrder, Items, Origin, Overrun, Program},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -155,9 +155,10 @@ pub fn step(act: &Act, names: &[String]) -> Option<Step> {
         Op::Compute => Step::Compute { compute: length() },
         Op::Sleep => Step::Sleep { sleep: length() },
         Op::Until => Step::Until { until: time() },
+        // Instants of a recording count from the start of the run.
         Op::Period | Op::CatchUp => Step::Period {
             period: time(),
-            from: None,
+            from: Some(Origin::Run),
             offset: Some(Text(Time(act.more))).filter(|offset| offset.0 > Time::ZERO),
             deadline: None,
             overrun: (act.op == Op::CatchUp).then_some(Overrun::CatchUp),
