@@ -149,8 +149,8 @@ fn a_cpu_of_which_nothing_was_recorded_is_named_and_not_idle() {
         row.split_whitespace().collect()
     };
     assert_eq!(
-        (&cpu("0 ")[..4], &cpu("1 ")[..3]),
-        (&["0", "-", "-", "100.0"][..], &["1", "100.0", "0.0"][..]),
+        (&cpu("0 ")[..5], &cpu("1 ")[..3]),
+        (&["0", "-", "-", "-", "100.0"][..], &["1", "100.0", "0.0"][..]),
         "{page}"
     );
     assert!(lab.out(&["trace", "events.parquet", "timeline"]).contains("cpu0  ???"), "{page}");

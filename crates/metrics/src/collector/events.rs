@@ -363,8 +363,8 @@ impl Sink for Collector {
         }
         for slot in self.tasks.slots() {
             let task = self.tasks.get_mut(slot);
-            // Of one that was roused just now it is not known that it waits at all.
-            if task.is_waiting() && !(task.activity == Activity::Roused && task.since == self.now) {
+            // Of one that became runnable at this instant it is not known that it waits at all.
+            if task.is_waiting() && task.since < self.now {
                 task.note_wait(self.now);
             }
             if task.request_open {

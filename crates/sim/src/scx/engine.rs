@@ -404,7 +404,11 @@ impl Sim {
 impl Sim {
     /// Accounts for all time up to `end`, informs the policy that it is over, and says how it went.
     fn outcome(&mut self, sink: &mut dyn Sink, end: u64, partial: bool) -> Result<Outcome, RunError> {
-        self.core.world.now_ns = end.max(self.core.world.now_ns);
+        // A run that the scenario itself ended did not get further.
+        let is_halted = self.halt.is_some() || self.core.world.check_room().is_err();
+        if !is_halted {
+            self.core.world.now_ns = end.max(self.core.world.now_ns);
+        }
         self.dismiss();
         if let Some(exit) = &self.core.exit {
             return Err(RunError::Policy(exit.failure.clone()));
