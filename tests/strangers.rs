@@ -111,7 +111,6 @@ fn an_operation_calls_only_what_a_kernel_lets_it_call() {
         (306, "calls scx_bpf_create_dsq from select_cpu; a kernel lets these call it: init, exit, init_task"),
         (307, "calls scx_bpf_select_cpu_dfl from running"),
         (308, "calls __scx_bpf_select_cpu_and from running"),
-        (309, "calls scx_bpf_reenqueue_local from running; a kernel lets these call it: cpu_release"),
         (310, "calls scx_bpf_dsq_move_set_slice from running"),
     ];
     end_in(BOTH, &CALLS);

@@ -404,9 +404,8 @@ impl Sim {
 impl Sim {
     /// Accounts for all time up to `end`, informs the policy that it is over, and says how it went.
     fn outcome(&mut self, sink: &mut dyn Sink, end: u64, partial: bool) -> Result<Outcome, RunError> {
-        // A run that the scenario itself ended did not get further.
-        let is_halted = self.halt.is_some() || self.core.world.check_room().is_err();
-        if !is_halted {
+        // A run that something ended did not get further.
+        if !self.is_over() && self.core.world.check_room().is_ok() {
             self.core.world.now_ns = end.max(self.core.world.now_ns);
         }
         self.dismiss();
