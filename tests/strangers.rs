@@ -99,7 +99,7 @@ fn memory_has_a_limit() {
 
 #[test]
 fn an_operation_calls_only_what_a_kernel_lets_it_call() {
-    const CALLS: [(u64, &str); 10] = [
+    const CALLS: [(u64, &str); 9] = [
         (301, "calls scx_bpf_dsq_insert___v2 from running; a kernel lets these call it: select_cpu, enqueue, dispatch"),
         (
             302,
