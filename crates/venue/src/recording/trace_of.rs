@@ -32,7 +32,7 @@ impl TraceOf {
         let made = made.map_err(|error| RecordError::Spool { folder: folder.into(), error })?;
         let recorded = super::import(&Place::of(recording), made.path(), RoleBy::Program)?;
         match recorded.unwritten {
-            Some(error) => Err(error.into()),
+            Some(error) => Err(error),
             None => Ok(TraceOf::Made(made)),
         }
     }
