@@ -209,7 +209,7 @@ fn objects(tracker: &Tracker, programs: &[Program], header: &Header, scenario: &
             }
             Kind::Lock => {
                 let lock = lock(id).filter(|lock| *lock != scenario::Lock::default());
-                lock.into_iter().for_each(|lock| drop(scenario.lock.insert(name.clone(), lock)));
+                scenario.lock.extend(lock.map(|lock| (name.clone(), lock)));
             }
             Kind::Semaphore | Kind::Condition | Kind::Device => {}
         }

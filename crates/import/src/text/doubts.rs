@@ -108,7 +108,7 @@ fn the_time_before_a_cpus_first_switch_is_known_where_that_proves_it() {
     // It was idle, or had a task that nobody woke.
     assert_eq!(with(&[switch(1, 11.0, "swapper/1-0", "R", "b-101")]).cpu(1), [(0, 1000, "idle"), (1000, 2000, "b")]);
     let leaves = switch(1, 11.0, "b-101", "S", "swapper/1-0");
-    assert_eq!(with(&[leaves.clone()]).cpu(1), [(0, 1000, "b"), (1000, 2000, "idle")]);
+    assert_eq!(with(std::slice::from_ref(&leaves)).cpu(1), [(0, 1000, "b"), (1000, 2000, "idle")]);
     // A task that was woken came at a time that is not known.
     let known = with(&[wakeup(0, 10.1, "a-100", "b-101", 1), leaves.clone()]);
     assert_eq!(known.cpu(1), [(0, 1000, "?"), (1000, 2000, "idle")]);
@@ -215,7 +215,7 @@ fn two_recordings_in_one_text_are_not_mixed() {
     // One instance alone, whose first event behind a note has no prefix, and a task whose name looks like one.
     let one = format!("{}one: CPU:0 [EVENTS DROPPED]\n{}{}", line("one: ", 10.0), line("", 10.1), line("one: ", 10.2));
     assert_eq!(told(one.as_bytes()).unwrap().0.lost, 1);
-    let named = [switch(0, 1.0, "a: b-5", "S", "c-6"), switch(0, 2.0, "c-6", "S", "a: b-5")].concat().repeat(1);
+    let named = [switch(0, 1.0, "a: b-5", "S", "c-6"), switch(0, 2.0, "c-6", "S", "a: b-5")].concat();
     assert!(told(named.as_bytes()).is_ok());
 }
 
