@@ -55,7 +55,9 @@ def test_the_smallest_limit_is_that_of_the_command(limited: dict[str, Any], comm
 def test_weights_and_bursts_are_found(limited: dict[str, Any], tmp_path: Path) -> None:
     burst = schedlab.quota(limited, "mean=30ms", control_group="web", search="burst", limit="55ms/100ms")
     assert burst.least == {POLICY: 0} and set(burst.points.to_polars()["quota_ns"]) == {55_000_000}
-    weight = schedlab.quota(limited, "mean=1s", control_group="web", search="weight")
+    rival = {"name": "rival", "control_group": "idle", "loop": [{"compute": "50ms"}]}
+    contended = {**limited, "task": [*limited["task"], rival]}
+    weight = schedlab.quota(contended, "mean=1s", control_group="web", role="server", search="weight")
     assert weight.least == {POLICY: 1} and "weight" in weight.points.columns
     assert "quota-response" in weight.charts
     weight.save(tmp_path / "page.html")
@@ -69,6 +71,7 @@ def test_what_cannot_be_searched_for_is_said(limited: dict[str, Any]) -> None:
         ({"control_group": "job"}, "there is no control group `job`: idle, web"),
         ({"control_group": "idle", "search": "burst", "role": "server"}, "`idle` has no limit whose burst"),
         ({"period": "5"}, "period: "),
+        ({"search": "weight"}, "no weight of `web` changes anything"),
     ]
     for parameters, words in cases:
         with pytest.raises(schedlab.InputError, match=re.escape(words)):

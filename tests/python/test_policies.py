@@ -122,15 +122,15 @@ def forgets(self: Fifo, task: Task, flags: int) -> None:
     ("method", "body", "line"),
     [
         ("enqueue", lambda self, task, flags: 1 / 0, "in ops.enqueue for .*: ZeroDivisionError: division by zero"),
-        ("enqueue", wrong_queue, "there is no dispatch queue 0x4d for "),
+        ("enqueue", wrong_queue, "non-existent DSQ 0x4d for "),
         ("enqueue", not_a_task, "passes 0x3039 as a task, which it is not"),
         ("enqueue", forgets, "the policy has lost it or starves it"),
-        ("init", lambda self: -1, "ops.init gives -1"),
+        ("init", lambda self: -1, r"ops.init\(\) failed \(-1\)"),
         ("init", lambda self: "x", "TypeError: init gives x, which is no number"),
         ("dispatch", lambda self, cpu, prev: self.kernel.call("no_such"), "there is no kernel function no_such"),
         ("dispatch", lambda self, cpu: None, "TypeError: "),
         ("dispatch", lambda self, cpu, prev: self.kernel.call("scx_bpf_kick_cpu", 0), "takes 2 arguments, not 1"),
-        ("dispatch", lambda self, cpu, prev: self.kick(99), "there is no cpu 99"),
+        ("dispatch", lambda self, cpu, prev: self.kick(99), "invalid CPU 99"),
         ("__init__", lambda self, kernel, seed: kernel.now_ns, "RuntimeError: the kernel is there only while"),
     ],
 )

@@ -98,13 +98,17 @@ pub struct Counters {
     pub involuntary: u64,
 }
 
-/// What a hypervisor has taken of all CPUs since the boot, in nanoseconds, where the kernel learns it.
-pub fn stolen_ns() -> u64 {
+/// What a hypervisor has taken of all CPUs since the boot, where the kernel learns it, in whole ticks of `/proc/stat`.
+pub fn stolen_ticks() -> u64 {
     const STEAL: usize = 8;
     let stat = fs::read_to_string("/proc/stat").unwrap();
-    let ticks: u64 = stat.split_whitespace().nth(STEAL).unwrap().parse().unwrap();
+    stat.split_whitespace().nth(STEAL).unwrap().parse().unwrap()
+}
+
+/// The tick of `/proc/stat` in nanoseconds.
+pub fn stat_tick_ns() -> u64 {
     // SAFETY: a plain library call.
-    ticks * 1_000_000_000 / unsafe { libc::sysconf(libc::_SC_CLK_TCK) } as u64
+    1_000_000_000 / unsafe { libc::sysconf(libc::_SC_CLK_TCK) } as u64
 }
 
 /// Binds the calling thread to a CPU.
