@@ -36,6 +36,7 @@ mod pool;
 mod program;
 mod references;
 mod sections;
+mod stored;
 mod syscalls;
 mod text;
 mod timers;

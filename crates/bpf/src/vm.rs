@@ -18,6 +18,7 @@ use crate::memory::{Content, GuestMemory, MemoryError};
 use crate::program::{FunctionId, MapId, Program, ProgramId};
 use crate::references::{References, without_end};
 use crate::sections::Sections;
+use crate::stored::{Owned, Stored};
 use crate::timers::{TimerRequest, Timers};
 
 /// Machine code of a function: the call context and r1 to r5 in, r0 out.
@@ -52,15 +53,6 @@ pub struct Released {
     pub type_name: &'static str,
 }
 
-/// What a pointer that only host functions may touch owns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Owned {
-    /// A reference to a kernel object of a type.
-    Kernel(&'static str),
-    /// A reference to an object that the program made.
-    Object,
-}
-
 /// A loaded program.
 #[derive(Debug)]
 pub struct VmState {
@@ -82,8 +74,8 @@ pub struct VmState {
     /// What only host functions may touch in the values of each map, and in each section of globals.
     pub(crate) map_fields: Vec<Fields>,
     pub(crate) section_fields: BTreeMap<u32, Fields>,
-    /// What the pointers in them own, by their place.
-    pub(crate) stored: BTreeMap<u64, (u64, Owned)>,
+    /// What the pointers in them own.
+    pub(crate) stored: Stored,
     /// What the calls on the way hold.
     pub(crate) references: References,
     pub(crate) timers: Timers,
@@ -397,10 +389,20 @@ impl VmState {
 
     /// Lets go of what a value holds: timers, kernel objects, own objects. Gives how many.
     pub(crate) fn drop_value(&mut self, map: MapId, value: u64) -> u64 {
+        self.drop_fields(map, value, u64::from(self.maps[map.index()].value_size))
+    }
+
+    /// The same of the values of all CPUs in an element of a hash, by the first of them.
+    pub(crate) fn drop_element(&mut self, map: MapId, first: u64) -> u64 {
+        let found = &self.maps[map.index()];
+        let Storage::Hash(hash) = &found.storage else { return self.drop_value(map, first) };
+        self.drop_fields(map, first, hash.span(found.value_size))
+    }
+
+    fn drop_fields(&mut self, map: MapId, value: u64, len: u64) -> u64 {
         if self.map_fields[map.index()].is_empty() {
             return 0;
         }
-        let len = u64::from(self.maps[map.index()].value_size);
         let timers = self.timers.forget(&self.memory, value, len);
         timers + self.drop_contents(value, len)
     }
@@ -410,10 +412,10 @@ impl VmState {
         let mut dropped = 0;
         let mut ranges = vec![(address, len)];
         while let Some((address, len)) = ranges.pop() {
-            let places: Vec<u64> = self.stored.range(address..address + len).map(|(&place, _)| place).collect();
+            let places = self.stored.places_in(address, len);
             let mut objects = self.heap.drop_collections(address, len);
             for place in &places {
-                match self.stored.remove(place) {
+                match self.stored.remove(&self.memory, *place) {
                     Some((object, Owned::Kernel(type_name))) => self.released.push(Released { object, type_name }),
                     Some((object, Owned::Object)) => objects.push(object),
                     None => {}
@@ -437,6 +439,12 @@ impl VmState {
     /// A value that is stored as bytes brings nothing along that only host functions may touch.
     pub(crate) fn clear_fields(&mut self, map: MapId, value: u64) {
         self.map_fields[map.index()].each(|offset, len| self.memory.zero(value + u64::from(offset), len as usize));
+    }
+
+    /// Whether a pointer in a map or an object owns a reference to a kernel object.
+    #[inline]
+    pub fn keeps(&self, object: u64) -> bool {
+        self.stored.has(object)
     }
 
     /// The field at an address that only host functions may touch.

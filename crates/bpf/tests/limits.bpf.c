@@ -21,6 +21,9 @@ struct { __uint(type, ARRAY); __uint(max_entries, 200); __type(key, u32); __type
 struct { __uint(type, RINGBUF); __uint(max_entries, 1 << 20); } ring SEC(".maps");
 struct { __uint(type, HASH); __uint(max_entries, 300000); __type(key, u32); __type(value, u64[512]); } hash SEC(".maps");
 
+struct kept { u64 word; struct task_struct __kptr *held; };
+struct { __uint(type, PERCPU_HASH); __uint(max_entries, 2); __type(key, u32); __type(value, struct kept); } per_cpu SEC(".maps");
+
 u64 zeros[1 << 14];
 u64 out;
 
@@ -40,6 +43,23 @@ SEC("syscall") int fills(u64 *ctx)
 	for (key = 0; key < 300000; key++)
 		map_update(&hash, &key, zeros, 0);
 	return 0;
+}
+
+/* Puts a task into the value of each CPU, and deletes the element. Whether each place was empty. */
+SEC("syscall") int keeps_on_each_cpu(u64 *ctx)
+{
+	struct kept value = {};
+	u32 key = 1, cpu;
+
+	map_update(&per_cpu, &key, &value, 0);
+	for (cpu = 0; cpu < ctx[1]; cpu++) {
+		struct kept *found = map_lookup_percpu(&per_cpu, &key, cpu);
+
+		if (!found || kptr_xchg(&found->held, sim_acquire((void *)ctx[0])))
+			return 0;
+	}
+	map_delete(&per_cpu, &key);
+	return 1;
 }
 
 SEC("syscall") int leaks_in_a_loop(u64 *ctx)

@@ -3,7 +3,7 @@
 mod support;
 
 use schedlab_bpf::{Executor, FaultKind, LoadError, Object};
-use support::{EXECUTORS, Machine, compile, compile_with, load};
+use support::{CPUS, EXECUTORS, Machine, compile, compile_with, load};
 
 fn object(define: &str) -> Object {
     let bytes = if define.is_empty() { compile("limits", "v3") } else { compile_with("limits", "v3", &[define]) };
@@ -66,6 +66,18 @@ fn records_and_elements_are_charged_and_given_back() {
         }
         let fault = machine.call("fills", &[]).unwrap_err().to_string();
         assert!(fault.contains("takes too much memory: hash maps needs 4"), "{fault}");
+    });
+}
+
+#[test]
+fn an_element_lets_go_of_what_each_cpu_has_in_it() {
+    on_both(|mut machine| {
+        let task = machine.task(0);
+        for _ in 0..3 {
+            assert_eq!(machine.run("keeps_on_each_cpu", &[task, u64::from(CPUS)]), 1);
+            let released: Vec<u64> = machine.vm.take_released().into_iter().map(|released| released.object).collect();
+            assert_eq!(released, vec![task; CPUS as usize]);
+        }
     });
 }
 

@@ -5,7 +5,8 @@ use crate::check::Check;
 use crate::fields::FieldKind;
 use crate::maps::errno;
 use crate::references::Held;
-use crate::vm::Owned;
+use crate::stored::Owned;
+use crate::vm::VmState;
 
 /// Bytes of a `bpf_dynptr`. What it stands for is on the host's side; in it are the address and the number of bytes, so
 /// that one sees when a program has written over it.
@@ -66,13 +67,17 @@ host_functions! {
             object => Some((object, hand_over(call, object, &type_name)?)),
         };
         let found: u64 = call.memory().read(place.0);
-        let old = call.vm().stored.remove(&place.0);
+        let VmState { stored, memory, .. } = call.vm();
+        let old = stored.remove(memory, place.0);
         if found != old.map_or(0, |(object, _)| object) {
             return call.fail(format!("has written over the pointer at {:#x}, which only bpf_kptr_xchg may change", place.0));
         }
         call.memory().write(place.0, object);
-        if let Some(owned) = owned {
-            call.vm().stored.insert(place.0, owned);
+        if let Some((object, owned)) = owned {
+            let VmState { stored, memory, .. } = call.vm();
+            if let Err(error) = stored.insert(memory, place.0, object, owned) {
+                return call.out_of_memory(&error);
+            }
         }
         match old {
             Some((object, Owned::Kernel(name))) => call.acquire(object, name),

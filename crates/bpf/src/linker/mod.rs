@@ -18,6 +18,7 @@ use crate::object::{LoadError, Object};
 use crate::options::{Executor, LoadOptions, Value};
 use crate::program::{LinkedMap, Program};
 use crate::references::References;
+use crate::stored::Stored;
 use crate::timers::Timers;
 use crate::vm::{MAP_POINTER_STRIDE, STACK_SIZE, TaskFields, VmState};
 use data::Data;
@@ -60,7 +61,7 @@ pub fn load(
         context: CallContext::new(&memory, stack),
         map_fields: map_fields(object)?,
         section_fields: section_fields(object)?,
-        stored: BTreeMap::new(),
+        stored: Stored::default(),
         references: References::default(),
         program,
         instruction_limit: options.instruction_limit,

@@ -153,6 +153,16 @@ impl Hash {
         self.taken.len() as u32
     }
 
+    /// Bytes from the first value of an element to the end of the last, each of `value_size` bytes.
+    pub fn span(&self, value_size: u32) -> u64 {
+        u64::from(self.cpu_stride) * u64::from(self.cpus - 1) + u64::from(value_size)
+    }
+
+    /// Bytes of an element, the values of all CPUs included.
+    pub fn element_bytes(&self) -> u64 {
+        self.stride
+    }
+
     /// The value of the element at `start` that an address is in.
     pub fn value_in(&self, start: u64, address: u64) -> Option<u64> {
         let offset = address.checked_sub(start + u64::from(self.value_offset))?;

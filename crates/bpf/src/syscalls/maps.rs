@@ -172,7 +172,7 @@ impl<H> Syscalls<H> {
         let VmState { maps, memory, .. } = state;
         let Storage::Hash(hash) = &mut maps[id.index()].storage else { return Err(errno::EINVAL) };
         let value = hash.remove(memory, &key).ok_or(errno::ENOENT)?;
-        state.drop_value(id, value);
+        state.drop_element(id, value);
         Ok(Reply::Value(0))
     }
 
@@ -328,6 +328,10 @@ fn write_value(
                 to
             }
             Ok(Place::New(slot)) => {
+                let Storage::Hash(hash) = &maps[id.index()].storage else { return Err(errno::EINVAL) };
+                let old = hash.value_address(slot, 0);
+                state.drop_element(id, old);
+                let VmState { maps, memory, .. } = &mut *state;
                 let Storage::Hash(hash) = &mut maps[id.index()].storage else { return Err(errno::EINVAL) };
                 hash.fill(memory, slot, key, cpu)
             }

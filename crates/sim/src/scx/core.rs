@@ -8,6 +8,7 @@ use super::entity::{Entity, GuestPlace};
 use super::events::Events;
 use super::idle::{Idle, Wanted};
 use super::immediate::{Immediate, Reenqueue};
+use super::kept::Kept;
 use super::layout::{GuestRq, GuestTask, TASK_STRIDE, TASK_WRITABLE};
 use super::mask::{Mask, Masks};
 use super::ops::Op;
@@ -145,6 +146,8 @@ pub struct Core {
     pub left_custody: Vec<u32>,
     /// Walks over control groups.
     pub walks: Walks,
+    /// Tasks that have ended and to which the policy keeps references.
+    pub(super) kept: Kept,
     /// What the kernel counts.
     pub events: Events,
     /// The oldest and the youngest waiting task.
@@ -245,6 +248,7 @@ impl Core {
             tells_custody: false,
             left_custody: Vec::new(),
             walks: Walks::default(),
+            kept: Kept::default(),
             events: Events::default(),
             waiting: (NONE, NONE),
             exit: None,
@@ -315,13 +319,18 @@ impl Core {
         self.tasks_base + slot as u64 * TASK_STRIDE as u64
     }
 
-    /// The slot of a task that a policy points to.
+    /// The slot of a living task that a policy points to.
     #[inline]
     pub fn slot_of(&self, address: u64) -> Option<u32> {
+        self.place_of(address).filter(|&slot| self.world.tasks.get(slot).is_some())
+    }
+
+    /// The slot at an address, whether a task lives in it or not.
+    #[inline]
+    pub fn place_of(&self, address: u64) -> Option<u32> {
         let offset = u32::try_from(address.wrapping_sub(self.tasks_base)).ok()?;
         let slot = offset / TASK_STRIDE;
-        (offset % TASK_STRIDE == 0 && slot < self.entities.len() && self.world.tasks.get(slot).is_some())
-            .then_some(slot)
+        (offset % TASK_STRIDE == 0 && slot < self.entities.len()).then_some(slot)
     }
 
     /// The address of the mask in a task's own structure.
@@ -334,7 +343,7 @@ impl Core {
     pub fn mask_at(&self, address: u64) -> Option<Mask> {
         self.masks.get(address).or_else(|| {
             let task = address.wrapping_sub(std::mem::offset_of!(GuestTask, cpus_mask) as u64);
-            self.slot_of(task).filter(|_| self.keeps_details).map(|slot| self.allowed(slot).clone())
+            self.task_at(task).filter(|_| self.keeps_details).map(|slot| self.allowed(slot).clone())
         })
     }
 

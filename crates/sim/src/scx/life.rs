@@ -44,6 +44,7 @@ fn load_weight(class: Class, nice: i8) -> u64 {
 impl Sim {
     /// Creates a task, shows it to the policy and makes it runnable.
     pub fn give_birth(&mut self, birth: Birth) {
+        self.free_places();
         let workload = self.core.world.workload.clone();
         let role = &workload.roles[birth.role.index()];
         let here = birth.by().map_or_else(|| first_cpu(role), |by| self.core.entity(by).cpu);
@@ -273,9 +274,7 @@ impl Sim {
             self.call(Op::ExitTask, cpu, NONE, [address, self.scratch]);
         }
         self.leave_family(slot, address);
-        self.vm.release_owner(address);
-        self.core.cgroups.chosen.remove(&slot);
-        self.core.world.tasks.remove(slot);
+        self.leave_place(slot);
         self.core.world.note_end();
     }
 }

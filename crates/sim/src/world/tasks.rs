@@ -287,10 +287,21 @@ impl Tasks {
 
     /// Frees the slot of a task that has ended.
     pub fn remove(&mut self, slot: u32) {
+        self.end(slot);
+        self.give_back(slot);
+    }
+
+    /// A task has ended. Its slot stays its own until it is [given back](Tasks::give_back).
+    pub fn end(&mut self, slot: u32) {
         let task = self.slots[slot as usize].take();
-        assert!(task.is_some(), "slot {slot} is freed twice");
-        self.free.push(slot);
+        assert!(task.is_some(), "the task of slot {slot} ends twice");
         self.alive -= 1;
+    }
+
+    /// Lets the slot of a task that has ended be used for another one.
+    pub fn give_back(&mut self, slot: u32) {
+        debug_assert!(self.get(slot).is_none(), "a task is in slot {slot}");
+        self.free.push(slot);
     }
 
     /// The task in a slot.

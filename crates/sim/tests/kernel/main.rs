@@ -6,6 +6,7 @@ mod custody;
 mod ending;
 mod immediate;
 mod nodes;
+mod references;
 mod refused;
 
 use schedlab_bpf::{Executor, Object};

@@ -20,6 +20,7 @@ use crate::needs::needs_of;
 use crate::options::Executor;
 use crate::program::{Entry, Function, FunctionId, LinkedMap, MapLayout, Program, ProgramId};
 use crate::references::References;
+use crate::stored::Stored;
 use crate::timers::Timers;
 use crate::vm::{STACK_SIZE, TaskFields, VmState};
 use crate::{Fault, FaultKind};
@@ -148,7 +149,7 @@ fn new_vm(program: Program, memory: GuestMemory, executor: Executor, instruction
         maps: Vec::new(),
         map_fields: Vec::new(),
         section_fields: BTreeMap::new(),
-        stored: BTreeMap::new(),
+        stored: Stored::default(),
         references: References::default(),
         timers: Timers::default(),
         heap: Heap::default(),

@@ -41,14 +41,14 @@ of_the_machine! {
     [const LEN: u64] OnStack<LEN>;
 }
 
-/// A task that lives, by its slot.
+/// A task by its slot: one that lives, or one that has ended and to which the policy keeps a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Task(pub u32);
 
 impl Argument for Task {
     #[inline(always)]
     fn take(call: &mut Call<'_, '_>, words: &[u64]) -> Option<Task> {
-        match call.core.slot_of(words[0]) {
+        match call.core.task_at(words[0]) {
             Some(slot) => Some(Task(slot)),
             None => refuse(call, words[0], "task"),
         }

@@ -102,6 +102,7 @@ kernel_functions! {
     /// The task may have ended since it was acquired.
     fn bpf_task_release(call, task: u64) {
         call.check.release(task, TASK)?;
+        call.core.drop_task(task);
     }
 
     fn bpf_task_from_pid(call, pid: i32) -> u64 {

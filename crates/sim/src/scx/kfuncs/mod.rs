@@ -30,9 +30,9 @@ const EOPNOTSUPP: i32 = -95;
 const NUMA_NO_NODE: i32 = -1;
 
 /// The types of kernel objects to which policies hold references.
-const OWN_MASK: &str = "bpf_cpumask";
+pub(super) const OWN_MASK: &str = "bpf_cpumask";
 const KERNEL_MASK: &str = "cpumask";
-const TASK: &str = "task_struct";
+pub(super) const TASK: &str = "task_struct";
 const CGROUP: &str = "cgroup";
 
 /// A kernel function at work.
