@@ -6,6 +6,9 @@ use crate::maps::{Place, Storage, errno, flag};
 use crate::program::MapId;
 use crate::vm::VmState;
 
+/// About what it takes to let go of something.
+const STEPS_PER_DROP: u64 = 32;
+
 host_functions! {
     /// `bpf_map_lookup_elem(map, key)`: the value, or NULL.
     fn lookup(call, map: MapId, key: Pointer) {
@@ -41,8 +44,8 @@ host_functions! {
         let VmState { maps, memory, .. } = call.vm();
         let Storage::Hash(hash) = &mut maps[map.index()].storage else { return Some(errno::EINVAL as u64) };
         match hash.remove(memory, key.bytes()) {
-            Some(value) => {
-                drop_value(call, map, value)?;
+            Some(first) => {
+                drop_element(call, map, first)?;
                 Some(0)
             }
             None => Some(errno::ENOENT as u64),
@@ -99,8 +102,9 @@ fn place(call: &mut Check<'_>, map: MapId, key: &Key, flags: u64) -> Option<Resu
         }
         Ok(Place::New(slot)) => {
             if let Storage::Hash(hash) = &call.vm().maps[map.index()].storage {
-                let old = hash.value_address(slot, 0);
-                drop_value(call, map, old)?;
+                let (old, len) = (hash.value_address(slot, 0), hash.element_bytes());
+                call.charge_bytes(len)?;
+                drop_element(call, map, old)?;
             }
             let VmState { maps, memory, .. } = call.vm();
             let Storage::Hash(hash) = &mut maps[map.index()].storage else { return Some(Ok(None)) };
@@ -114,7 +118,13 @@ fn place(call: &mut Check<'_>, map: MapId, key: &Key, flags: u64) -> Option<Resu
 /// Lets go of what a value holds, each thing for about what an allocation takes.
 pub fn drop_value(call: &mut Check<'_>, map: MapId, value: u64) -> Option<()> {
     let dropped = call.vm().drop_value(map, value);
-    call.charge(32 * dropped)
+    call.charge(STEPS_PER_DROP * dropped)
+}
+
+/// The same of an element of a hash, which may have a value for each CPU.
+fn drop_element(call: &mut Check<'_>, map: MapId, first: u64) -> Option<()> {
+    let dropped = call.vm().drop_element(map, first);
+    call.charge(STEPS_PER_DROP * dropped)
 }
 
 fn take(call: &mut Check<'_>, map: MapId, value: Pointer, remove: bool) -> Option<u64> {

@@ -24,6 +24,8 @@ host_functions! {
     /// `bpf_task_storage_delete(map, task)` and `bpf_cgrp_storage_delete(map, cgroup)`.
     fn delete(call, map: MapId, owner: u64) {
         let Some(value) = call.vm().detach_storage(map, owner) else { return Some(errno::ENOENT as u64) };
+        let size = call.vm().maps[map.index()].value_size;
+        call.charge_bytes(u64::from(size))?;
         drop_value(call, map, value)?;
         call.vm().free_storage(map, value);
         Some(0)
@@ -53,6 +55,7 @@ fn create(call: &mut Check<'_>, map: MapId, owner: u64, initial: Pointer) -> Opt
     if !initial.is_null() {
         call.range(initial.0, u64::from(size), false)?;
     }
+    call.charge_bytes(u64::from(size))?;
     let VmState { maps, memory, .. } = call.vm();
     let Storage::Owner(storage) = &mut maps[map.index()].storage else { return Some(0) };
     let value = match storage.lookup_or_create(memory, owner) {

@@ -6,6 +6,15 @@ use super::core::{Core, DirectTask, Dispatch};
 use super::dsq::{Mixed, QueueIndex};
 use super::entity::{Custody, Direct};
 
+/// What came of a search for a task that can run on a CPU.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Moved {
+    /// Whether a task was found and moved.
+    pub is_moved: bool,
+    /// How many that cannot run there were passed over.
+    pub passed: u32,
+}
+
 impl Core {
     /// `scx_bpf_dsq_insert` and its kin: puts a task into a queue, now, at the end of the enqueue, or at the end of
     /// the dispatch, as the running operation demands. False: refused, the policy has to go.
@@ -232,13 +241,13 @@ impl Core {
 
     /// `scx_bpf_dsq_move_to_local`: moves the first task of a queue that may run on `cpu` to its local queue.
     #[inline]
-    pub fn move_to_local(&mut self, cpu: u32, queue: QueueIndex, flags: u64) -> bool {
-        !self.queues.is_empty(queue) && self.move_first_to_local(cpu, queue, flags)
+    pub fn move_to_local(&mut self, cpu: u32, queue: QueueIndex, flags: u64) -> Moved {
+        if self.queues.is_empty(queue) { Moved::default() } else { self.move_first_to_local(cpu, queue, flags) }
     }
 
     #[inline(always)]
-    fn move_first_to_local(&mut self, cpu: u32, queue: QueueIndex, flags: u64) -> bool {
-        let mut next = self.queues.first(queue);
+    fn move_first_to_local(&mut self, cpu: u32, queue: QueueIndex, flags: u64) -> Moved {
+        let (mut next, mut passed) = (self.queues.first(queue), 0);
         while let Some(slot) = next {
             if self.entity(slot).cpu == cpu || self.allowed(slot).contains(cpu) {
                 if self.tells_custody {
@@ -252,10 +261,11 @@ impl Core {
                     self.note_immediate(cpu, slot, flags);
                 }
                 self.after_local_insert(cpu, slot, flags);
-                return true;
+                return Moved { is_moved: true, passed };
             }
+            passed += 1;
             next = self.queues.next(slot);
         }
-        false
+        Moved { is_moved: false, passed }
     }
 }

@@ -6,6 +6,9 @@
 use super::cpu::NONE;
 use super::dsq::{Position, QueueIndex, Queues};
 
+/// Tasks for which an iterator that has ended keeps room.
+const ROOM_KEPT: usize = 1024;
+
 /// What a move started from the iterator shall change on the task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
@@ -27,6 +30,8 @@ pub struct DsqIterator {
     place: Option<Place>,
     /// Else the tasks to come, the next one last, each with the sequence of its insertion.
     rest: Vec<(u32, u64)>,
+    /// How many those were at first.
+    noted: usize,
     /// For the next move.
     pub changes: Changes,
 }
@@ -63,7 +68,8 @@ impl Iterators {
                 iterator.rest.reverse();
             }
         }
-        (u64::from(index) + 1, iterator.rest.len())
+        iterator.noted = iterator.rest.len();
+        (u64::from(index) + 1, iterator.noted)
     }
 
     #[cold]
@@ -73,6 +79,7 @@ impl Iterators {
             until: 0,
             place: None,
             rest: Vec::new(),
+            noted: 0,
             changes: Changes::default(),
         });
         self.iterators.len() as u32 - 1
@@ -106,12 +113,15 @@ impl Iterators {
         None
     }
 
-    /// Ends an iterator.
-    pub fn destroy(&mut self, handle: u64) {
-        if let Some(iterator) = self.get(handle) {
-            iterator.queue = NONE;
-            self.free.push(handle as u32 - 1);
-        }
+    /// Ends an iterator. Gives how many tasks were noted for it.
+    pub fn destroy(&mut self, handle: u64) -> usize {
+        let Some(iterator) = self.get(handle) else { return 0 };
+        iterator.queue = NONE;
+        let noted = std::mem::take(&mut iterator.noted);
+        iterator.rest.clear();
+        iterator.rest.shrink_to(ROOM_KEPT);
+        self.free.push(handle as u32 - 1);
+        noted
     }
 }
 

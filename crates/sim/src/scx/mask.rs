@@ -82,6 +82,28 @@ impl Mask {
         })
     }
 
+    /// The first CPU from a number on that is also in `other`, if given.
+    pub fn first_from(&self, from: u32, other: Option<&Mask>) -> Option<u32> {
+        (from / 64..self.words).find_map(|i| {
+            let passed = if i == from / 64 { u64::MAX << (from % 64) } else { u64::MAX };
+            let word = self.word(i) & passed & other.map_or(u64::MAX, |m| m.word(i));
+            (word != 0).then(|| i * 64 + word.trailing_zeros())
+        })
+    }
+
+    /// The first of `cpus` CPUs that is not in it.
+    pub fn first_missing(&self, cpus: u32) -> Option<u32> {
+        let mut full = (0..self.words).take_while(|&i| self.word(i) == u64::MAX);
+        let index = full.by_ref().count() as u32;
+        let cpu = if index < self.words { index * 64 + self.word(index).trailing_ones() } else { index * 64 };
+        (cpu < cpus).then_some(cpu)
+    }
+
+    /// Whether all members are in another mask.
+    pub fn is_within(&self, other: &Mask) -> bool {
+        (0..self.words).all(|i| self.word(i) & !other.word(i) == 0)
+    }
+
     /// The members in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         (0..self.words).flat_map(|i| {
@@ -252,6 +274,15 @@ mod tests {
         assert!(all.remove(70) && !all.remove(70) && !all.contains(4000));
         assert_eq!((all.first_common(&some, None), all.len()), (Some(129), 129));
         assert_eq!(some.iter().collect::<Vec<_>>(), [70, 129]);
+        let from = |from| (some.first_from(from, None), some.first_from(from, Some(&all)));
+        assert_eq!(
+            [from(0), from(71), from(129), from(130), from(4000)],
+            [(Some(70), Some(129)), (Some(129), Some(129)), (Some(129), Some(129)), (None, None), (None, None)]
+        );
+        assert!(!some.is_within(&all) && some.remove(70) && some.is_within(&all) && !all.is_within(&some));
+        assert_eq!((all.first_missing(130), some.first_missing(130)), (Some(70), Some(0)));
+        all.insert(70);
+        assert_eq!((all.first_missing(130), all.remove(128), all.first_missing(130)), (None, true, Some(128)));
     }
 
     #[test]

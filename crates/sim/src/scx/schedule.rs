@@ -93,7 +93,7 @@ impl Sim {
             }
         }
         let global = self.core.cpus.len();
-        if !self.core.queues.is_empty(cpu) || self.core.move_to_local(cpu, global, 0) {
+        if !self.core.queues.is_empty(cpu) || self.core.move_to_local(cpu, global, 0).is_moved {
             return Found::Local;
         }
         if self.ops.has(Op::Dispatch)
@@ -124,7 +124,7 @@ impl Sim {
             if runs_on && self.core.entity(previous).task().scx.slice > 0 {
                 return Some(Found::Keep);
             }
-            if !self.core.queues.is_empty(cpu) || self.core.move_to_local(cpu, global, 0) {
+            if !self.core.queues.is_empty(cpu) || self.core.move_to_local(cpu, global, 0).is_moved {
                 return Some(Found::Local);
             }
             if !self.core.dispatched || self.core.exit.is_some() {

@@ -15,7 +15,7 @@ fn combine(into: &Mask, a: &Mask, b: &Mask, operation: fn(u64, u64) -> u64) -> b
 }
 
 fn first(mask: &Mask, otherwise: u32) -> u32 {
-    mask.iter().next().unwrap_or(otherwise)
+    mask.first_from(0, None).unwrap_or(otherwise)
 }
 
 kernel_functions! {
@@ -45,7 +45,7 @@ kernel_functions! {
 
     fn bpf_cpumask_first_zero(call, mask: AnyMask) -> u32 {
         let cpus = call.core.cpus.len();
-        (0..cpus).find(|&c| !mask.0.contains(c)).unwrap_or(cpus)
+        mask.0.first_missing(cpus).unwrap_or(cpus)
     }
 
     fn bpf_cpumask_first_and(call, a: AnyMask, b: AnyMask) -> u32 {
@@ -106,7 +106,7 @@ kernel_functions! {
     }
 
     fn bpf_cpumask_equal(call, a: AnyMask, b: AnyMask) -> bool {
-        a.0.iter().eq(b.0.iter())
+        a.0.is_same(&b.0)
     }
 
     fn bpf_cpumask_intersects(call, a: AnyMask, b: AnyMask) -> bool {
@@ -114,7 +114,7 @@ kernel_functions! {
     }
 
     fn bpf_cpumask_subset(call, a: AnyMask, b: AnyMask) -> bool {
-        a.0.iter().all(|c| b.0.contains(c))
+        a.0.is_within(&b.0)
     }
 
     fn bpf_cpumask_empty(call, mask: AnyMask) -> bool {
@@ -136,8 +136,7 @@ kernel_functions! {
     fn bpf_cpumask_any_and_distribute(call, a: AnyMask, b: AnyMask) -> u32 {
         let from = call.core.rotor;
         let cpus = call.core.cpus.len();
-        let both: Vec<u32> = a.0.iter().filter(|&c| b.0.contains(c)).collect();
-        let found = both.iter().copied().find(|&c| c >= from).or(both.first().copied()).unwrap_or(cpus);
+        let found = a.0.first_from(from, Some(&b.0)).or_else(|| a.0.first_from(0, Some(&b.0))).unwrap_or(cpus);
         call.core.rotor = (found + 1) % cpus;
         found
     }

@@ -4,12 +4,18 @@ use super::arguments::Task;
 use super::{EEXIST, EINVAL, ENOENT, NUMA_NO_NODE, kernel_functions};
 use crate::scx::consts::*;
 use crate::scx::core::Core;
+use crate::scx::dispatching::Moved;
 use crate::scx::layout::GuestInsertVtime;
 use schedlab_bpf::{In, OnStack};
 use std::mem::offset_of;
 
 /// What the host keeps about a queue.
 const QUEUE_BYTES: u64 = 256;
+
+/// Tasks that are passed over for nothing; each of the others costs as much as one instruction.
+const FREE_TASKS: u32 = 32;
+/// What an iterator notes of a task.
+const NOTED_BYTES: u64 = 16;
 
 /// The structure of an iterator over a queue, on the policy's stack.
 type DsqIterator = OnStack<48>;
@@ -33,11 +39,11 @@ impl Core {
 
     /// Moves the first task of a user queue that can run here to the local one. What was dispatched before comes first.
     #[inline]
-    fn consume(&mut self, queue: u64, mut flags: u64) -> bool {
+    fn consume(&mut self, queue: u64, mut flags: u64) -> Moved {
         let cpu = self.this_cpu;
         self.vet_immediate(SCX_DSQ_LOCAL, &mut flags);
         self.finish_dispatches(cpu);
-        self.user_queue(queue).is_some_and(|queue| self.move_to_local(cpu, queue, flags))
+        self.user_queue(queue).map_or(Moved::default(), |queue| self.move_to_local(cpu, queue, flags))
     }
 
     /// How many tasks are in a queue. The global ones have no number: there is one for each node.
@@ -139,7 +145,9 @@ kernel_functions! {
     }
 
     fn scx_bpf_dsq_move_to_local(call, queue: u64) -> bool {
-        call.core.consume(queue, 0)
+        let moved = call.core.consume(queue, 0);
+        call.check.charge(u64::from(moved.passed.saturating_sub(FREE_TASKS)))?;
+        moved.is_moved
     }
 
     fn scx_bpf_dsq_nr_queued(call, id: u64) -> i32 {
@@ -164,8 +172,9 @@ kernel_functions! {
             None => (0, ENOENT),
             Some(queue) => {
                 let core = &mut *call.core;
-                let (handle, copied) = core.iterators.create(&core.queues, queue, reverse);
-                call.check.charge_bytes(8 * copied as u64)?;
+                let (handle, noted) = core.iterators.create(&core.queues, queue, reverse);
+                call.check.charge_bytes(8 * noted as u64)?;
+                call.check.charge_memory("iterators", NOTED_BYTES * noted as u64)?;
                 (handle, 0)
             }
         };
@@ -181,7 +190,8 @@ kernel_functions! {
 
     fn bpf_iter_scx_dsq_destroy(call, iterator: DsqIterator) {
         let handle = call.check.close_iterator(iterator.address(), ITERATOR)?;
-        call.core.iterators.destroy(handle);
+        let noted = call.core.iterators.destroy(handle);
+        call.core.memory.refund(NOTED_BYTES * noted as u64);
     }
 
     fn scx_bpf_dsq_move_set_slice(call, iterator: DsqIterator, slice_ns: u64) {

@@ -1,7 +1,7 @@
 //! Idle CPUs: finding, claiming and kicking them.
 
 use super::arguments::{AnyMask, Task};
-use super::{EBUSY, EINVAL, ENOENT, EOPNOTSUPP, KERNEL_MASK, NUMA_NO_NODE, kernel_functions};
+use super::{Call, EBUSY, EINVAL, ENOENT, EOPNOTSUPP, KERNEL_MASK, NUMA_NO_NODE, kernel_functions};
 use crate::scx::consts::*;
 use crate::scx::core::Core;
 use crate::scx::idle::Wanted;
@@ -9,6 +9,14 @@ use crate::scx::layout::GuestSelectAnd;
 use crate::scx::mask::Mask;
 use schedlab_bpf::{In, Out};
 use std::mem::offset_of;
+
+impl Call<'_, '_> {
+    /// Takes what it costs to go through a mask for each node: nothing on machines of up to 512 CPUs with one node.
+    fn charge_nodes(&mut self) -> Option<()> {
+        let (nodes, words) = (self.core.machine.topology.nodes, self.core.scratch.words());
+        self.check.charge(u64::from(nodes) * u64::from(words) / 8)
+    }
+}
 
 impl Core {
     /// Whether the idle masks are kept; if not, asking for them is an error of the policy.
@@ -55,13 +63,12 @@ impl Core {
 
     /// Any CPU of a mask, another one each time.
     pub fn any_cpu(&mut self, mask: &Mask) -> Option<u32> {
-        self.any_cpu_of(mask, |_| true)
+        self.any_cpu_of(mask, None)
     }
 
-    fn any_cpu_of(&mut self, mask: &Mask, is_wanted: impl Fn(u32) -> bool) -> Option<u32> {
-        let from = self.rotor;
-        let mut cpus = mask.iter().filter(|&cpu| is_wanted(cpu));
-        let found = cpus.find(|&cpu| cpu >= from).or_else(|| mask.iter().find(|&cpu| is_wanted(cpu)))?;
+    /// The same of those that are also in another mask.
+    fn any_cpu_of(&mut self, mask: &Mask, within: Option<&Mask>) -> Option<u32> {
+        let found = mask.first_from(self.rotor, within).or_else(|| mask.first_from(0, within))?;
         self.rotor = (found + 1) % self.cpus.len();
         Some(found)
     }
@@ -130,6 +137,7 @@ kernel_functions! {
     }
 
     fn scx_bpf_pick_idle_cpu_node(call, allowed: AnyMask, node: i32, flags: u64) -> i32 {
+        call.charge_nodes()?;
         match call.core.idle_node(node) {
             Ok(node) => number(call.core.idle.pick_by_node(&allowed.0, node, Wanted::of(flags))),
             Err(error) => error,
@@ -146,6 +154,7 @@ kernel_functions! {
     }
 
     fn scx_bpf_pick_any_cpu_node(call, allowed: AnyMask, node: i32, flags: u64) -> i32 {
+        call.charge_nodes()?;
         let node = match call.core.idle_node(node) {
             Ok(node) => node,
             Err(error) => return Some(error),
@@ -153,7 +162,7 @@ kernel_functions! {
         let (core, wanted) = (&mut *call.core, Wanted::of(flags));
         let idle = core.idle.pick_by_node(&allowed.0, node, wanted);
         let span = core.idle.span_of(node).clone();
-        number(idle.or_else(|| core.any_cpu_of(&allowed.0, |cpu| !wanted.in_node || span.contains(cpu))))
+        number(idle.or_else(|| core.any_cpu_of(&allowed.0, wanted.in_node.then_some(&span))))
     }
 
     fn scx_bpf_test_and_clear_cpu_idle(call, cpu: i32) -> bool {
