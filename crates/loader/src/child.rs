@@ -1,5 +1,6 @@
 //! The process of a program, from its fork to its first instruction.
 
+use crate::allowance::{FILE_BYTES, MEMORY_BYTES};
 use crate::filter;
 use crate::sys;
 use libc::{c_char, c_int, c_long, pid_t};
@@ -10,8 +11,6 @@ use std::os::unix::ffi::OsStrExt;
 
 /// `ADDR_NO_RANDOMIZE`: the same program has the same addresses.
 const NO_RANDOM_ADDRESSES: libc::c_ulong = 0x0004_0000;
-/// The most bytes of a file that it writes.
-const FILE_BYTES: u64 = 64 << 20;
 /// Bytes of its first thread's stack.
 const STACK_BYTES: u64 = 8 << 20;
 /// What a child ends with that could not begin.
@@ -102,6 +101,7 @@ unsafe fn become_program(
         }
         libc::setsid();
         libc::personality(NO_RANDOM_ADDRESSES);
+        limit(libc::RLIMIT_DATA, MEMORY_BYTES);
         limit(libc::RLIMIT_FSIZE, FILE_BYTES);
         limit(libc::RLIMIT_STACK, STACK_BYTES);
         limit(libc::RLIMIT_CORE, 0);
@@ -145,8 +145,8 @@ unsafe fn limit(what: libc::__rlimit_resource_t, most: u64) {
 }
 
 impl Child {
-    /// Ends it and waits until it is gone; gives how it ended.
-    pub fn end(&self) -> io::Result<c_int> {
+    /// Ends it and waits until it is gone.
+    pub fn end(&self) -> io::Result<sys::End> {
         let _ = sys::pidfd_kill(self.process.as_fd(), libc::SIGKILL);
         sys::wait(self.pid)
     }

@@ -1,10 +1,11 @@
 //! Which system calls of a supervised program go to the kernel as they are. All others stop it and come to us.
 //!
 //! What passes touches the program's own memory and descriptors only, does not wait and says nothing of this machine.
+//! Memory is mapped without us if it is private.
 
 use libc::{
-    BPF_ABS, BPF_JEQ, BPF_JGE, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W, SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO,
-    SECCOMP_RET_KILL_PROCESS, SECCOMP_RET_USER_NOTIF, sock_filter,
+    BPF_ABS, BPF_ALU, BPF_AND, BPF_JEQ, BPF_JGE, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W, SECCOMP_RET_ALLOW,
+    SECCOMP_RET_ERRNO, SECCOMP_RET_KILL_PROCESS, SECCOMP_RET_USER_NOTIF, sock_filter,
 };
 
 /// `AUDIT_ARCH_X86_64`, which libc does not name.
@@ -14,10 +15,12 @@ const X32: u32 = 0x4000_0000;
 /// Where `struct seccomp_data` has the number and the architecture.
 const NUMBER_AT: u32 = 0;
 const ARCHITECTURE_AT: u32 = 4;
+/// Where it has the flags of a `mmap`, of whose bits these say who sees the memory (`MAP_TYPE`).
+const MAP_FLAGS_AT: u32 = 16 + 3 * 8;
+const MAP_TYPE: u32 = 0xf;
 
 /// What the kernel answers itself.
 const PASSED: &[libc::c_long] = &[
-    libc::SYS_mmap,
     libc::SYS_munmap,
     libc::SYS_mprotect,
     libc::SYS_mremap,
@@ -32,7 +35,6 @@ const PASSED: &[libc::c_long] = &[
     libc::SYS_pipe2,
     libc::SYS_eventfd2,
     libc::SYS_epoll_create1,
-    libc::SYS_memfd_create,
     libc::SYS_lseek,
     libc::SYS_pread64,
     libc::SYS_pwrite64,
@@ -63,11 +65,19 @@ pub fn program() -> Vec<sock_filter> {
         step(BPF_JMP | BPF_JGE | BPF_K, 0, 1, X32),
         give(SECCOMP_RET_ERRNO | libc::ENOSYS as u32),
     ];
+    steps.push(step(BPF_JMP | BPF_JEQ | BPF_K, PASSED.len() + 2, 0, libc::SYS_mmap as u32));
     for (index, number) in PASSED.iter().enumerate() {
         steps.push(step(BPF_JMP | BPF_JEQ | BPF_K, PASSED.len() - index, 0, *number as u32));
     }
     steps.push(give(SECCOMP_RET_USER_NOTIF));
     steps.push(give(SECCOMP_RET_ALLOW));
+    steps.extend([
+        load(MAP_FLAGS_AT),
+        step(BPF_ALU | BPF_AND | BPF_K, 0, 0, MAP_TYPE),
+        step(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, libc::MAP_PRIVATE as u32),
+        give(SECCOMP_RET_ALLOW),
+        give(SECCOMP_RET_USER_NOTIF),
+    ]);
     steps
 }
 
@@ -76,14 +86,18 @@ mod tests {
     use super::*;
 
     /// Runs the filter as the kernel does.
-    fn answer(number: u32, architecture: u32) -> u32 {
+    fn answer(number: u32, architecture: u32, map_flags: u32) -> u32 {
         let (steps, mut at, mut word) = (program(), 0, 0);
         loop {
             let sock_filter { code, jt, jf, k } = steps[at];
             at += 1;
             match u32::from(code) {
                 code if code == BPF_RET | BPF_K => return k,
-                code if code == BPF_LD | BPF_W | BPF_ABS => word = if k == NUMBER_AT { number } else { architecture },
+                code if code == BPF_LD | BPF_W | BPF_ABS => {
+                    word = [number, architecture][usize::from(k == ARCHITECTURE_AT)];
+                    word = if k == MAP_FLAGS_AT { map_flags } else { word };
+                }
+                code if code == BPF_ALU | BPF_AND | BPF_K => word &= k,
                 code => {
                     let holds = if code & 0xf0 == BPF_JEQ { word == k } else { word >= k };
                     at += usize::from(if holds { jt } else { jf });
@@ -97,9 +111,19 @@ mod tests {
         for number in 0..600 {
             let passes = PASSED.contains(&libc::c_long::from(number));
             let wanted = if passes { SECCOMP_RET_ALLOW } else { SECCOMP_RET_USER_NOTIF };
-            assert_eq!(answer(number, ARCHITECTURE), wanted, "{number}");
+            assert_eq!(answer(number, ARCHITECTURE, 0), wanted, "{number}");
         }
-        assert_eq!(answer(libc::SYS_mmap as u32, 0x4000_0003), SECCOMP_RET_KILL_PROCESS);
-        assert_eq!(answer(X32 | 1, ARCHITECTURE), SECCOMP_RET_ERRNO | libc::ENOSYS as u32);
+        assert_eq!(answer(libc::SYS_brk as u32, 0x4000_0003, 0), SECCOMP_RET_KILL_PROCESS);
+        assert_eq!(answer(X32 | 1, ARCHITECTURE, 0), SECCOMP_RET_ERRNO | libc::ENOSYS as u32);
+    }
+
+    #[test]
+    fn only_private_memory_is_mapped_without_a_question() {
+        let map = |flags: libc::c_int| answer(libc::SYS_mmap as u32, ARCHITECTURE, flags as u32);
+        let (private, shared) = (libc::MAP_PRIVATE, libc::MAP_SHARED);
+        for with in [0, libc::MAP_ANONYMOUS, libc::MAP_FIXED | libc::MAP_NORESERVE] {
+            assert_eq!(map(private | with), SECCOMP_RET_ALLOW);
+            assert_eq!([map(shared | with), map(libc::MAP_SHARED_VALIDATE | with)], [SECCOMP_RET_USER_NOTIF; 2]);
+        }
     }
 }

@@ -67,14 +67,14 @@ pub trait System {
 }
 
 /// Where a program is when nothing of it runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stand {
     /// The machine has not answered.
     Stopped,
     /// All threads wait, until then or for good.
     Waits(Option<u64>),
-    /// It has ended, with this status.
-    Ended(i32),
+    /// It has ended: how.
+    Ended(String),
 }
 
 /// Why a program cannot be run.

@@ -4,6 +4,7 @@
 //! The means are seccomp's user notifications, which need no rights and Linux 5.14. The crate knows processes and files;
 //! what [`System`] answers, bpf(2) above all, and what the files say is its caller's.
 
+mod allowance;
 mod calls;
 mod child;
 mod clock;

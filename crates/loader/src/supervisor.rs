@@ -1,11 +1,12 @@
 //! Lets the threads of a program take turns, and gives each of their calls an answer.
 
+use crate::allowance::{self, Allowance};
 use crate::calls::{self, Outcome};
 use crate::child::{self, Child};
 use crate::clock::{BPF_NS, CALL_NS, Clock, START_NS, YIELD_NS};
 use crate::interface::{CPU_UNITS, Caller, Command, LoaderError, Reply, Stand, System};
 use crate::process::{Errno, Process, object_name};
-use crate::sys::{self, Notification};
+use crate::sys::{self, End, Notification};
 use crate::threads::{Answer, On, State, Thread, Wait};
 use crate::tree::Tree;
 use crate::vdso;
@@ -22,6 +23,8 @@ pub const PID: u32 = 1000;
 const ASLEEP_LOOKS: u32 = 50;
 /// Milliseconds between two looks at whether to stop.
 const LOOK_MS: i32 = 100;
+/// How much of what it was refused is noted.
+const MOST_REFUSED: usize = 1000;
 /// What is kept of the end of what it printed.
 const LINES: usize = 40;
 const TAIL_BYTES: u64 = 64 << 10;
@@ -34,6 +37,7 @@ pub struct Supervisor {
     pub(crate) clock: Clock,
     pub(crate) command: Command,
     pub(crate) random: u64,
+    pub(crate) allowance: Allowance,
     pub(crate) listed: BTreeMap<i32, usize>,
     pub(crate) refused: BTreeSet<String>,
     /// What programs can wait for in the place of objects, by their numbers.
@@ -49,7 +53,7 @@ pub struct Supervisor {
     is_program: bool,
     /// The thread and its call at which the machine stopped everything.
     stopped: Option<(usize, Notification)>,
-    ended: Option<i32>,
+    ended: Option<End>,
     output: OwnedFd,
 }
 
@@ -68,6 +72,7 @@ impl Supervisor {
             tree,
             clock: Clock { now_ns: START_NS },
             random: command.seed,
+            allowance: Allowance::default(),
             command,
             listed: BTreeMap::new(),
             refused: BTreeSet::new(),
@@ -100,8 +105,8 @@ impl Supervisor {
     pub fn run(&mut self, system: &mut dyn System, until_ns: u64) -> Result<Stand, LoaderError> {
         loop {
             self.collect(system)?;
-            if let Some(status) = self.ended {
-                return Ok(Stand::Ended(status));
+            if let Some(end) = self.ended {
+                return Ok(Stand::Ended(how(end)));
             }
             self.wake_by_files();
             if !self.ready.is_empty() && self.clock.now_ns > until_ns {
@@ -155,7 +160,7 @@ impl Supervisor {
         match self.run(system, u64::MAX)? {
             Stand::Stopped => Ok(()),
             Stand::Waits(_) => Err(LoaderError::Stuck(self.tail())),
-            Stand::Ended(status) => Err(LoaderError::Ended(how(status), self.tail())),
+            Stand::Ended(how) => Err(LoaderError::Ended(how, self.tail())),
         }
     }
 
@@ -463,7 +468,9 @@ impl Supervisor {
     }
 
     pub(crate) fn refuse(&mut self, what: String) {
-        self.refused.insert(what);
+        if self.refused.len() < MOST_REFUSED {
+            self.refused.insert(what);
+        }
     }
 
     /// The last that it printed, below a colon.
@@ -489,9 +496,10 @@ impl Drop for Supervisor {
     }
 }
 
-fn how(status: i32) -> String {
+fn how(End { status, peak_bytes }: End) -> String {
+    let memory = allowance::words(peak_bytes);
     match libc::WIFSIGNALED(status) {
-        true => format!("signal {}", libc::WTERMSIG(status)),
-        false => format!("status {}", libc::WEXITSTATUS(status)),
+        true => format!("signal {}{memory}", libc::WTERMSIG(status)),
+        false => format!("status {}{memory}", libc::WEXITSTATUS(status)),
     }
 }

@@ -117,13 +117,23 @@ pub fn write_memory(pid: pid_t, address: u64, bytes: &[u8]) -> io::Result<usize>
     checked(written as c_long).map(|written| written as usize)
 }
 
+/// How a process ended.
+#[derive(Clone, Copy, Debug)]
+pub struct End {
+    /// As `waitpid` gives it.
+    pub status: c_int,
+    /// The most memory that it had at a time.
+    pub peak_bytes: u64,
+}
+
 /// Waits until a child has ended; gives how.
-pub fn wait(pid: pid_t) -> io::Result<c_int> {
-    let mut status = 0;
+pub fn wait(pid: pid_t) -> io::Result<End> {
+    // SAFETY: a structure of numbers.
+    let (mut status, mut usage) = (0, unsafe { std::mem::zeroed::<libc::rusage>() });
     loop {
-        // SAFETY: the kernel writes a number there.
-        match checked(c_long::from(unsafe { libc::waitpid(pid, &raw mut status, 0) })) {
-            Ok(_) => return Ok(status),
+        // SAFETY: the kernel writes a number and a structure there.
+        match checked(c_long::from(unsafe { libc::wait4(pid, &raw mut status, 0, &raw mut usage) })) {
+            Ok(_) => return Ok(End { status, peak_bytes: usage.ru_maxrss as u64 * 1024 }),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }

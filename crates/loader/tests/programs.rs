@@ -57,11 +57,42 @@ fn a_program_that_goes_round_for_ever_is_ended_by_the_calls_that_it_makes() {
     assert!(supervisor.now_ns() > 1_010_000_000);
 }
 
+/// Compiles a program of C, and runs it.
+fn run_c(text: &str) -> (Stand, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, program) = (folder.path().join("program.c"), folder.path().join("program"));
+    std::fs::write(&source, text).unwrap();
+    assert!(std::process::Command::new("cc").arg("-o").args([&program, &source]).status().unwrap().success());
+    run(&[program.to_str().unwrap()])
+}
+
+#[test]
+fn a_program_takes_no_more_memory_than_its_machine_has() {
+    let head = "#define _GNU_SOURCE\n#include <fcntl.h>\n#include <stdio.h>\n#include <stdlib.h>\n\
+                #include <sys/mman.h>\n#include <unistd.h>\nint main(void) { unsigned n = 0; char name[32];\n";
+    let count = |body: &str| run_c(&format!("{head}{body} printf(\"%u\\n\", n); }}"));
+    let private = "while (n < 4096 && malloc(64 << 20)) n++;";
+    let shared = "while (n < 4096 && mmap(0, 64 << 20, 3, MAP_SHARED | MAP_ANONYMOUS, -1, 0) != MAP_FAILED) n++;";
+    let in_memory = "while (n < 4096 && memfd_create(\"m\", 0) >= 0) n++;";
+    let files =
+        "for (; n < 4096; n++) { sprintf(name, \"/tmp/%u\", n); if (open(name, O_CREAT | O_RDWR, 0600) < 0) break; }";
+    for (body, wanted) in [(private, 120..=128), (shared, 16..=16), (in_memory, 32..=32), (files, 32..=32)] {
+        let (stand, text) = count(body);
+        assert_eq!(stand, Stand::Ended("status 0".into()), "{text}");
+        let n: u32 = text.trim_start_matches("; it printed:\n").parse().unwrap();
+        assert!(wanted.contains(&n), "{body}: {n}");
+    }
+    // What is mapped is not there yet: nothing of it is taken until it is touched.
+    let (stand, text) =
+        run_c("#include <sys/mman.h>\nint main(void) { return mmap(0, 2L << 30, 3, 0x21, -1, 0) == MAP_FAILED; }");
+    assert_eq!(stand, Stand::Ended("status 1".into()), "{text}");
+}
+
 #[test]
 fn time_machine_and_files_are_those_that_were_made() {
     let printed = |words: &[&str]| {
         let (stand, text) = run(words);
-        assert_eq!(stand, Stand::Ended(0), "{text}");
+        assert_eq!(stand, Stand::Ended("status 0".into()), "{text}");
         text.trim_start_matches("; it printed:\n").to_string()
     };
     assert_eq!(printed(&["/bin/date", "-u", "+%F %T"]), "2026-01-01 00:00:01");

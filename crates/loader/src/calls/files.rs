@@ -84,6 +84,9 @@ fn open(with: &mut Supervisor, folder: i32, at: u64, flags: i32) -> Result {
                 // A setting of the kernel: it is kept and decides nothing.
                 with.refuse(format!("that {} has an effect", named.display()));
             }
+            if flags & libc::O_CREAT != 0 && !at.exists() {
+                with.allowance.take_file()?;
+            }
             made(&at, flags)?
         }
         Place::Real(_) if writes => return error(libc::EACCES),
@@ -198,6 +201,7 @@ fn make_folder(with: &mut Supervisor, folder: i32, at: u64) -> Result {
     match place(with, folder, at)? {
         Place::Made { at, .. } if at.exists() => error(libc::EEXIST),
         Place::Made { at, writable: true } => {
+            with.allowance.take_file()?;
             fs::create_dir(at)?;
             value(0)
         }

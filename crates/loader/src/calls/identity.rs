@@ -1,12 +1,11 @@
 //! The program's identity and place, and what it asks for itself: threads, priorities, limits.
 
 use super::{Outcome, Result, error, go_on, value};
+use crate::allowance::MEMORY_BYTES;
 use crate::process::Errno;
 use crate::supervisor::{PID, Supervisor};
 use crate::sys;
 
-/// Bytes of memory of the machine.
-const MEMORY_BYTES: u64 = 8 << 30;
 /// Bytes of a field of `struct utsname`.
 const NAME_BYTES: usize = 65;
 /// What a clone must have to be a thread.

@@ -2,6 +2,7 @@
 
 mod files;
 mod identity;
+mod memory;
 mod sockets;
 mod time;
 mod waits;
@@ -55,6 +56,7 @@ pub fn outcome(with: &mut Supervisor, thread: usize, call: &Notification) -> Out
         .or_else(|| waits::answer(with, number, args))
         .or_else(|| time::answer(with, number, args))
         .or_else(|| sockets::answer(with, number, args))
+        .or_else(|| memory::answer(with, number, args))
         .or_else(|| identity::answer(with, thread, number, args));
     let result = found.unwrap_or_else(|| {
         with.refuse(format!("system call {number}"));
