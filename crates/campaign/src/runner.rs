@@ -9,7 +9,7 @@ use schedlab_model::rng::Rng;
 use schedlab_model::time::Time;
 use schedlab_model::trace::{Event, Sink};
 use schedlab_trace::{Header, Writer};
-use schedlab_venue::{Monitor, Request, Run, Venue, VenueError, VmError, Watch};
+use schedlab_venue::{Monitor, Request, Run, Venue, VenueError, Watch};
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -196,8 +196,8 @@ impl<'a> Runner<'a> {
             return None;
         }
         let result = self.seen(job.case, job.run, &is_wanted);
-        if matches!(result, Err(VenueError::Vm(VmError::Stopped))) {
-            // A guest that was stopped half way has told nothing yet.
+        if result.as_ref().is_err_and(VenueError::is_stop) {
+            // What was stopped half way has told nothing yet.
             return None;
         }
         if let Err(error) = &result {

@@ -120,7 +120,10 @@ fn work(to: &mut FrameWriter<Port>) {
 
 fn run(to: &mut FrameWriter<Port>) -> Result<(Outcome, Vec<Record>), Message> {
     let failed = Message::Failed;
-    let ejected = |error: SchedulerError| Message::PolicyFailed(error.to_string());
+    let ejected = |error: SchedulerError| match error.was_in_charge() {
+        true => Message::PolicyFailed(error.to_string()),
+        false => Message::PolicyRefused(error.to_string()),
+    };
     let job = fs::read(JOB_PATH).map_err(|error| failed(format!("cannot read the job: {error}")))?;
     let job: Job = postcard::from_bytes(&job).map_err(|error| {
         failed(format!("this is no job for it ({error}): schedlab and schedlab-guest must be of one build"))

@@ -141,8 +141,10 @@ pub enum Message {
     Outcome(Box<Outcome>),
     /// The run did not happen, for a reason that the caller can read.
     Failed(String),
-    /// The kernel did not take the policy, or threw it out.
+    /// The kernel threw the policy out.
     PolicyFailed(String),
+    /// The kernel did not take the policy.
+    PolicyRefused(String),
 }
 
 /// What a run left, except for the records.

@@ -30,6 +30,13 @@ pub enum SchedulerError {
     Ejected(String),
 }
 
+impl SchedulerError {
+    /// Whether the policy was in charge before that.
+    pub fn was_in_charge(&self) -> bool {
+        matches!(self, SchedulerError::Ejected(_))
+    }
+}
+
 /// A value to be put into the object's data before it is loaded: section, offset, bytes.
 pub type Setting = (String, u64, Vec<u8>);
 

@@ -189,7 +189,11 @@ pub fn is_fault_of_policy(error: &VenueError) -> bool {
         VenueError::Failed(RunFailure::Run { error, .. }) if error.is_lack_of_machine() => false,
         VenueError::Failed(RunFailure::Run { error, .. }) => !matches!(
             **error,
-            RunError::Stuck { .. } | RunError::TooManyTasks { .. } | RunError::Full { .. } | RunError::Standstill(_)
+            RunError::Stuck { .. }
+                | RunError::Refused { .. }
+                | RunError::TooManyTasks { .. }
+                | RunError::Full { .. }
+                | RunError::Standstill(_)
         ),
         other => other.is_failure_of_policy(),
     }

@@ -179,6 +179,7 @@ fn judged(error: VenueError) -> Result<Seen, VenueError> {
                 Ok(Seen::Wrong(Finding::new(kind, failure.to_string())))
             }
             RunError::Stuck { .. }
+            | RunError::Refused { .. }
             | RunError::TooManyTasks { .. }
             | RunError::Full { .. }
             | RunError::Standstill(_) => Ok(Seen::Nothing),

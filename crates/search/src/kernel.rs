@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn a_kernel_shows_the_same_if_it_ends_the_policy() {
-        let error = |why: &str| VenueError::Kernel { policy: "mine".into(), why: why.into() };
+        let error = |why: &str| VenueError::Kernel { policy: "mine".into(), why: why.into(), was_in_charge: true };
         let (verdict, what) = seen(&Kind::Stall, &error("runnable task stall (a/0)\n  kernel: watchdog+0x5"));
         assert_eq!((verdict, what.as_str()), (Shows::Same, "runnable task stall (a/0)"));
         assert_eq!(seen(&Kind::LongWait, &error("runnable task stall")).0, Shows::Not);

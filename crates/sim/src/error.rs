@@ -47,6 +47,9 @@ pub enum RunError {
     /// The program that is to load the policy did not get there.
     #[error("{0}")]
     Program(String),
+    /// A stop was requested before the policy was in charge.
+    #[error("stopped")]
+    Stopped,
     /// The policy failed. The run ends here.
     #[error("{0}")]
     Policy(PolicyFailure),
@@ -60,6 +63,20 @@ pub enum RunError {
         role: String,
         /// Steps of all tasks at that instant.
         steps: u64,
+        /// The simulated time.
+        time: Time,
+    },
+    /// A step writes a limit that a control group cannot have with what is there.
+    #[error(
+        "a step `adjust` of role '{role}' changes the control group `{path}` at {time} to what no kernel takes: {why}"
+    )]
+    Refused {
+        /// The role of the task.
+        role: String,
+        /// The control group.
+        path: String,
+        /// Why not.
+        why: String,
         /// The simulated time.
         time: Time,
     },

@@ -86,6 +86,8 @@ pub enum VenueError {
         policy: String,
         /// What the kernel said.
         why: String,
+        /// Whether it was in charge before that.
+        was_in_charge: bool,
     },
     /// A real kernel ran something else than the policy of which the result would speak.
     #[error(
@@ -121,20 +123,37 @@ impl VenueError {
     /// Whether the policy failed before it scheduled anything: it was not loaded.
     pub fn is_failure_to_load(&self) -> bool {
         const AT_START: [&str; 3] = ["init", "init_task", "cgroup_init"];
-        let VenueError::Failed(RunFailure::Run { error, .. }) = self else { return false };
-        let RunError::Policy(failure) = &**error else { return false };
-        failure.time == Time::ZERO && failure.operation.is_some_and(|operation| AT_START.contains(&operation))
+        match self {
+            VenueError::Kernel { was_in_charge, .. } => !was_in_charge,
+            VenueError::Failed(RunFailure::Run { error, .. }) => match &**error {
+                RunError::Policy(failure) => {
+                    failure.time == Time::ZERO
+                        && failure.operation.is_some_and(|operation| AT_START.contains(&operation))
+                }
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+
+    /// Whether it was stopped as it was asked to.
+    pub fn is_stop(&self) -> bool {
+        match self {
+            VenueError::Vm(VmError::Stopped) => true,
+            VenueError::Failed(RunFailure::Run { error, .. }) => matches!(**error, RunError::Stopped),
+            _ => false,
+        }
     }
 
     /// Why a policy is not in charge of the running kernel, or not any more.
     pub(crate) fn on_host(policy: &str, error: SchedulerError) -> VenueError {
-        let (policy, why) = (policy.to_string(), error.to_string());
+        let (policy, why, was_in_charge) = (policy.to_string(), error.to_string(), error.was_in_charge());
         match error {
             SchedulerError::NoSchedExt | SchedulerError::Rights(_) | SchedulerError::Taken(_) => {
                 VenueError::NotHere { policy, venue: crate::host::NAME, why }
             }
             SchedulerError::Refused(_) | SchedulerError::Program(_) | SchedulerError::Ejected(_) => {
-                VenueError::Kernel { policy, why }
+                VenueError::Kernel { policy, why, was_in_charge }
             }
         }
     }
@@ -142,7 +161,9 @@ impl VenueError {
     /// What a virtual machine says, where the policy is the cause with its name.
     pub(crate) fn in_vm(policy: &crate::Policy, error: VmError) -> VenueError {
         match error {
-            VmError::Policy(why) => VenueError::Kernel { policy: policy.label.clone(), why },
+            VmError::Policy { why, was_in_charge } => {
+                VenueError::Kernel { policy: policy.label.clone(), why, was_in_charge }
+            }
             other => other.into(),
         }
     }
@@ -173,6 +194,8 @@ impl VenueError {
                 | RunError::Stuck { .. }
                 | RunError::TooManyTasks { .. }
                 | RunError::Standstill(_)
+                | RunError::Stopped
+                | RunError::Refused { .. }
                 | RunError::Unsupported(_) => false,
                 RunError::Load(error) => {
                     use schedlab_bpf::LoadError::*;

@@ -3,7 +3,9 @@
 
 use crate::program::Program;
 use schedlab_bpf::{Attached, Caller as BpfCaller, Reply as BpfReply};
-use schedlab_loader::{Caller, Command, Errno, Files, Reply, Stand, Supervisor, System, add_machine, object_file};
+use schedlab_loader::{
+    Caller, Command, Errno, Files, LoaderError, Reply, Stand, Supervisor, System, add_machine, object_file,
+};
 use schedlab_model::machine::Topology;
 use schedlab_sim::scx::loaded::{Loads, Machine, kernel_btf, kernel_configuration};
 use schedlab_sim::{CpuTime, RunError};
@@ -88,6 +90,7 @@ impl Loads for Loading {
         let attached = match (ended, system.attached) {
             (Ok(()), Some(attached)) => attached,
             (Ok(()), None) => unreachable!("only what is attached stops it"),
+            (Err(LoaderError::Stopped), _) => return Err(RunError::Stopped),
             (Err(error), _) => {
                 let mut text = error.to_string();
                 let refused: Vec<&str> = supervisor.refused().collect();
@@ -137,7 +140,7 @@ impl Running {
         match self.supervisor.run(&mut Answers { machine, attached: None }, now).map_err(|error| text(&error))? {
             Stand::Waits(next) => Ok(next.map(|next| next - self.begun_ns)),
             Stand::Stopped => Err("it put a second policy in charge, which is not simulated".into()),
-            Stand::Ended(_) => Err(format!("it ended{}", self.supervisor.tail())),
+            Stand::Ended(how) => Err(format!("it ended with {how}{}", self.supervisor.tail())),
         }
     }
 }
@@ -174,6 +177,10 @@ impl System for Answers<'_, '_> {
                 Reply::Stop
             }
         }
+    }
+
+    fn is_to_stop(&mut self) -> bool {
+        self.machine.is_to_stop()
     }
 }
 

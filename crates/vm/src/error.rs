@@ -24,8 +24,13 @@ pub enum VmError {
     #[error("in the guest: {0}")]
     Refused(String),
     /// The guest's kernel did not take the policy, or threw it out.
-    #[error("{0}")]
-    Policy(String),
+    #[error("{why}")]
+    Policy {
+        /// What the kernel said.
+        why: String,
+        /// Whether it was in charge before that.
+        was_in_charge: bool,
+    },
     /// The guest's kernel gave up.
     #[error("the guest's kernel panicked: {reason}{console}")]
     Panicked {

@@ -50,7 +50,8 @@ impl Told {
                 Message::Records(mut records) => self.records.append(&mut records),
                 Message::Outcome(outcome) => self.outcome = Some(*outcome),
                 Message::Failed(why) => return Err(VmError::Refused(why)),
-                Message::PolicyFailed(why) => return Err(VmError::Policy(why)),
+                Message::PolicyFailed(why) => return Err(VmError::Policy { why, was_in_charge: true }),
+                Message::PolicyRefused(why) => return Err(VmError::Policy { why, was_in_charge: false }),
             }
         }
         Ok(())

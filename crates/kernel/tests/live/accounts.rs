@@ -1,6 +1,8 @@
 //! Times and counts that records add up to, against what the kernel has counted itself.
 
-use crate::workers::{Counters, Worker, events, own_process, ping_pong, record, spin, start, stat_tick_ns, stolen_ticks};
+use crate::workers::{
+    Counters, Worker, events, own_process, ping_pong, record, spin, start, stat_tick_ns, stolen_ticks,
+};
 use schedlab_model::ids::TaskId;
 use schedlab_model::trace::{Event, EventKind, Reason};
 use std::time::Duration;
@@ -116,7 +118,10 @@ fn records_add_up_to_the_kernels_counters() {
     let waits = clean.iter().flatten().map(|times| times.waited);
     let apart = median(waits.map(|[ours, kernels]| ours.abs_diff(kernels) as f64 / kernels as f64));
     let [ours, kernels] = [0, 1].map(|of| clean.iter().flatten().map(|times| times.ran[of]).sum::<u64>() as f64);
-    println!("run delay {:.3} % apart; on CPUs {ours} ns, {kernels} by the kernel, at most {stolen_ns} stolen", apart * 100.0);
+    println!(
+        "run delay {:.3} % apart; on CPUs {ours} ns, {kernels} by the kernel, at most {stolen_ns} stolen",
+        apart * 100.0
+    );
     assert!(apart < 0.02, "{apart}");
     assert!(ours > 0.99 * kernels && ours < 1.01 * kernels + stolen_ns as f64, "{ours} {kernels} {stolen_ns}");
 }

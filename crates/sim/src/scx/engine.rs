@@ -33,7 +33,7 @@ impl Sim {
             if self.is_interrupted {
                 self.is_interrupted = false;
                 self.settle();
-            } else if !self.turn(end) {
+            } else if !self.turn(end, control) {
                 break;
             }
             self.core.world.hand_on(sink, false);
@@ -68,7 +68,7 @@ impl Sim {
 
     /// Takes the next thing that happens before `end`. False: there is none.
     #[inline(always)]
-    fn turn(&mut self, end: u64) -> bool {
+    fn turn(&mut self, end: u64, control: &mut dyn Control) -> bool {
         let timer_at = self.core.world.timers.next_ns();
         let (cpu_at, cpu) = self.core.cpu_timers.next();
         let at = timer_at.min(cpu_at);
@@ -76,7 +76,7 @@ impl Sim {
         let is_over = cpu_at == u64::MAX && self.core.world.is_over();
         if self.companion_at < at.min(end) && !is_over {
             self.core.world.now_ns = self.core.world.now_ns.max(self.companion_at);
-            self.companion_works();
+            self.companion_works(control);
             self.settle();
             return true;
         }

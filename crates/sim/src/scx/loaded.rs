@@ -6,12 +6,13 @@ use super::cpu::NONE;
 use super::ops::{NEVER_CALLED, Op};
 use super::policy::Sim;
 use super::{kernel, layout};
-use crate::CpuTime;
 use crate::error::RunError;
+use crate::{Control, CpuTime};
 use schedlab_bpf::{
     Attached, Caller, GuestMemory, Kernel, KernelBtf, LoadOptions, Moment, OperationMember, Reply, StructOps, Syscalls,
     Vm,
 };
+use schedlab_model::time::Time;
 use std::rc::Rc;
 
 /// What C says about kernel functions and variables.
@@ -85,6 +86,7 @@ pub struct Machine<'a> {
     syscalls: &'a mut Syscalls<Core>,
     vm: &'a mut Vm<Core>,
     core: &'a mut Core,
+    control: &'a mut dyn Control,
 }
 
 impl Machine<'_> {
@@ -92,6 +94,11 @@ impl Machine<'_> {
     pub fn bpf(&mut self, caller: &dyn Caller, command: u32, attributes: (u64, u32)) -> Reply {
         *self.vm.moment() = Moment { now_ns: self.core.world.now_ns, ..Moment::default() };
         self.syscalls.call(self.vm, self.core, caller, command, attributes)
+    }
+
+    /// Whether the run is to stop.
+    pub fn is_to_stop(&mut self) -> bool {
+        !self.control.go_on(Time(self.core.world.now_ns))
     }
 
     /// What the loader asked for and was refused because it is not simulated, and why programs that ran for it failed.
@@ -117,10 +124,10 @@ pub(super) fn load(
     kernel: Kernel<Core>,
     options: &LoadOptions,
     memory: GuestMemory,
-    core: &mut Core,
+    (core, control): (&mut Core, &mut dyn Control),
 ) -> Result<(Vm<Core>, StructOps, Companion), RunError> {
     let (mut syscalls, mut vm) = Syscalls::new(kernel, Rc::new(kernel_btf()), options, memory)?;
-    let attached = loads.load(&mut Machine { syscalls: &mut syscalls, vm: &mut vm, core })?;
+    let attached = loads.load(&mut Machine { syscalls: &mut syscalls, vm: &mut vm, core, control })?;
     syscalls.complete(&mut vm)?;
     Ok((vm, attached.operations, Companion { loads, syscalls }))
 }
@@ -137,14 +144,16 @@ impl Sim {
 
     /// Lets the program work at this instant.
     #[cold]
-    pub(super) fn companion_works(&mut self) {
+    pub(super) fn companion_works(&mut self, control: &mut dyn Control) {
         self.companion_at = u64::MAX;
         let Some(mut companion) = self.companion.take().filter(|_| !self.has_failed()) else { return };
         let Companion { loads, syscalls } = &mut *companion;
-        let mut machine = Machine { syscalls, vm: &mut self.vm, core: &mut self.core };
+        let mut machine = Machine { syscalls, vm: &mut self.vm, core: &mut self.core, control };
         let now = machine.core.world.now_ns;
         match loads.work(&mut machine, now) {
             Ok(next) => self.companion_at = next.map_or(u64::MAX, |next| next.max(now + 1)),
+            // The run looks up now, and ends.
+            Err(_) if machine.is_to_stop() => self.interrupt_at = 0,
             Err(message) => self.core.fail(SCX_EXIT_UNREG, 0, NONE, &message),
         }
         self.companion = Some(companion);

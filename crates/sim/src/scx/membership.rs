@@ -7,7 +7,7 @@ use super::cpu::NONE;
 use super::entity::State;
 use super::layout::GuestCgroupInit;
 use super::ops::Op;
-use super::policy::Sim;
+use super::policy::{Halt, Sim};
 use schedlab_model::control_group::{KnobChange, Knobs};
 use schedlab_model::cpuset::CpuSet;
 use schedlab_model::ids::{ControlGroupId, CpuId};
@@ -103,6 +103,10 @@ impl Sim {
     pub fn adjust(&mut self, id: ControlGroupId, change: &KnobChange, cpu: u32) {
         let before = self.core.cgroups.knobs(id);
         let after = before.after(change);
+        if after.bandwidth.refusal().is_some() {
+            let role = self.core.current(cpu).map(|slot| self.core.world.tasks[slot].role);
+            return self.stop(Halt::Refused(role.expect("a task adjusts"), id, after.bandwidth));
+        }
         self.core.cgroups.set_knobs(id, after);
         let address = self.core.cgroups.address(id);
         let weight = after.weight.as_weight();

@@ -26,6 +26,7 @@ mod events;
 mod idle;
 mod immediate;
 mod iter;
+mod kept;
 mod kfuncs;
 mod layout;
 mod life;
@@ -113,7 +114,7 @@ pub fn run_loaded(
     sink: &mut dyn Sink,
     control: &mut dyn Control,
 ) -> Result<Outcome, RunError> {
-    let mut sim = prepare(&Rc::new(workload.clone()), Source::Program(program), options)?;
+    let mut sim = prepare(&Rc::new(workload.clone()), Source::Program(program, control), options)?;
     sim.run(sink, control)
 }
 
@@ -133,8 +134,8 @@ pub fn run_native(
 enum Source<'a> {
     /// An object, which may call a scheduler of this program.
     Object(&'a Object, Option<Box<dyn Native>>),
-    /// A program that loads it.
-    Program(Box<dyn loaded::Loads>),
+    /// A program that loads it, and what may stop that.
+    Program(Box<dyn loaded::Loads>, &'a mut dyn Control),
 }
 
 /// Builds the machine and puts the policy in charge.
@@ -145,7 +146,7 @@ fn prepare(workload: &Rc<Workload>, source: Source<'_>, options: &Options) -> Re
             refuse_not_simulated(object.ops()?)?;
             realtime::release_of(object, &options.settings)
         }
-        Source::Program(_) => realtime::SIMULATED,
+        Source::Program(..) => realtime::SIMULATED,
     };
     let memory = GuestMemory::new()?;
     let world = World::new(workload, &workload.machine.costs, options.seed);
@@ -171,9 +172,9 @@ fn prepare(workload: &Rc<Workload>, source: Source<'_>, options: &Options) -> Re
             let ops = ops::Operations::new(object.ops()?, &vm)?;
             (vm, ops, native, None)
         }
-        Source::Program(program) => {
+        Source::Program(program, control) => {
             core.keeps_details = true;
-            let (vm, table, companion) = loaded::load(program, kernel, &load, memory, &mut core)?;
+            let (vm, table, companion) = loaded::load(program, kernel, &load, memory, (&mut core, control))?;
             refuse_not_simulated(&table)?;
             let ops = ops::Operations::new(&table, &vm)?;
             (vm, ops, None, Some(companion))

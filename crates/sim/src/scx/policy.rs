@@ -2,6 +2,7 @@
 
 use super::core::{Core, DirectTask, Full, MAX_TASKS};
 use super::cpu::NONE;
+use super::kfuncs::{OWN_MASK, TASK};
 use super::layout::GuestMm;
 use super::loaded::Companion;
 use super::ops::{Op, Operations};
@@ -11,7 +12,8 @@ use super::throttling::Throttling;
 use crate::error::RunError;
 use crate::world::World;
 use schedlab_bpf::{Access, Fault, MapId, MemoryError, Moment, Region, Vm};
-use schedlab_model::{ids::RoleId, time::Time, trace::*, workload::Kind};
+use schedlab_model::control_group::Bandwidth;
+use schedlab_model::{ids::ControlGroupId, ids::RoleId, time::Time, trace::*, workload::Kind};
 
 /// Name of the task-storage map into which a policy writes a word about a task.
 pub const STATUS_MAP: &str = "schedlab_status";
@@ -31,6 +33,8 @@ pub enum Halt {
     Stuck(RoleId),
     /// A task of this role finds no place.
     Full(RoleId, Full),
+    /// A task of this role writes what a control group cannot have.
+    Refused(RoleId, ControlGroupId, Bandwidth),
 }
 
 impl Halt {
@@ -40,6 +44,12 @@ impl Halt {
         let time = Time(world.now_ns);
         match self {
             Halt::Stuck(role) => RunError::Stuck { role: name(role), steps: world.done_now().steps, time },
+            Halt::Refused(role, id, bandwidth) => RunError::Refused {
+                role: name(role),
+                path: world.workload.control_groups[id].path.clone(),
+                why: bandwidth.refusal().unwrap_or_default(),
+                time,
+            },
             Halt::Full(role, Full) => RunError::TooManyTasks { role: name(role), limit: MAX_TASKS, time },
         }
     }
@@ -297,8 +307,6 @@ impl Sim {
         }
     }
 
-    /// Timers that the policy set, lines that it printed, and masks that it let go of.
-    #[cold]
     /// Takes what programs left that ran for something other than the machine.
     pub fn take_what_is_left(&mut self, cpu: u32) {
         if self.vm.has_leftovers() {
@@ -306,6 +314,8 @@ impl Sim {
         }
     }
 
+    /// Timers that the policy set, lines that it printed, and kernel objects that it let go of.
+    #[cold]
     fn take_leftovers(&mut self, cpu: u32) {
         self.take_timer_requests(cpu);
         let now = Time(self.core.world.now_ns);
@@ -316,8 +326,10 @@ impl Sim {
             }
         }
         for released in self.vm.take_released() {
-            if released.type_name == "bpf_cpumask" {
-                self.core.masks.put(released.object);
+            match released.type_name {
+                OWN_MASK => self.core.masks.put(released.object),
+                TASK => self.core.drop_task(released.object),
+                _ => {}
             }
         }
     }

@@ -122,3 +122,26 @@ fn queues_that_are_not_there_are_no_failure() {
 fn names_may_be_as_a_kernel_has_them() {
     assert!(run_table("", &format!("{NAMED}, .flags = SCX_OPS_TID_TO_TASK"), ONE).is_ok());
 }
+
+/// Whether a limit is right depends on the steps before it, as in a kernel, which looks at it when it is written.
+#[test]
+fn a_limit_is_looked_at_when_it_is_written() {
+    let code = "void BPF_STRUCT_OPS(enq, struct task_struct *p, u64 flags) { scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, 0, flags); }";
+    let went = |steps: &str| {
+        let scenario = format!(
+            "[machine]\ncpus = 1\n[[control_group]]\npath = \"a\"\nmax = \"50ms\"\nburst = \"20ms\"\n[[task]]\nname = \"t\"\n\
+             once = [{steps}]\n[run]\nduration = \"1s\"\n"
+        );
+        run(code, ".enqueue = (void *)enq", &scenario).map(|_| ())
+    };
+    let adjust = |what: &str| format!("{{ adjust = {{ control_group = \"a\", {what} }} }}");
+    let (no_burst, less) = (adjust("burst = \"0s\""), adjust("max = \"10ms\""));
+    assert_eq!(went(&format!("{no_burst}, {less}")), Ok(()));
+    assert_eq!(went(&adjust("max = \"10ms\", burst = \"5ms\"")), Ok(()));
+    assert_eq!(went(&adjust("max = \"max\"")), Ok(()));
+    assert_eq!(went(&format!("{}, {}", adjust("max = \"90ms\""), adjust("burst = \"80ms\""))), Ok(()));
+    let error = went(&format!("{{ compute = \"1ms\" }}, {less}")).unwrap_err();
+    let wanted = "a step `adjust` of role 't' changes the control group `a` at 1ms to what no kernel takes: a burst of 20ms \
+                  is more than the quota of 10ms: write 10ms or less";
+    assert_eq!(error, wanted);
+}
