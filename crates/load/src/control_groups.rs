@@ -174,12 +174,19 @@ impl ControlGroups {
         if let Some(weight) = change.weight {
             write_weight(folder, weight)?;
         }
-        if let Some(max) = change.max {
+        let write_max = || {
+            let Some(max) = change.max else { return Ok(()) };
             let quota = max.quota.map_or_else(|| "max".into(), |quota| (quota.ns() / 1_000).to_string());
             let period = max.period.map_or_else(String::new, |period| format!(" {}", period.ns() / 1_000));
-            write(folder, "cpu.max", &(quota + &period))?;
+            write(folder, "cpu.max", &(quota + &period))
+        };
+        let write_burst =
+            || change.burst.map_or(Ok(()), |burst| write(folder, "cpu.max.burst", &(burst.ns() / 1_000).to_string()));
+        // The burst is never above the quota, also between the two.
+        match write_max() {
+            Ok(()) => write_burst(),
+            Err(_) => write_burst().and_then(|()| write_max()),
         }
-        change.burst.map_or(Ok(()), |burst| write(folder, "cpu.max.burst", &(burst.ns() / 1_000).to_string()))
     }
 
     /// What the kernel counts of each, by number.

@@ -1,4 +1,4 @@
-//! Real programs as tasks.
+//! Real programs as tasks, and how a task fails.
 
 use crate::process::die_with;
 use crate::shared::Shared;
@@ -8,19 +8,28 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::Ordering::*;
 
-/// How a program failed, as one number that fits into shared memory: the kernel's error for one that did not start
-/// (negative), and its wait status for one that ended badly.
+/// How a task failed, as one number that fits into shared memory: the kernel's error for a program that did not start
+/// (negative), its wait status for one that ended badly, or [`Failure::ADJUST`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Failure(i32);
 
-impl std::fmt::Display for Failure {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let status = self.0;
-        match status {
-            ..0 => write!(f, "did not start: {}", io::Error::from_raw_os_error(-status)),
-            _ if libc::WIFSIGNALED(status) => write!(f, "was killed by signal {}", libc::WTERMSIG(status)),
-            _ => write!(f, "ended with code {}", libc::WEXITSTATUS(status)),
-        }
+impl Failure {
+    /// The kernel refused what a step `adjust` writes. No wait status is as large.
+    pub const ADJUST: Failure = Failure(1 << 24);
+
+    /// What happened to a task that runs a program.
+    pub fn text(self, program: &str) -> String {
+        let what = match self.0 {
+            _ if self == Failure::ADJUST => {
+                return "the kernel refuses what its step `adjust` writes, which may not be with what is there: a burst of \
+                        more than the quota"
+                    .into();
+            }
+            status @ ..0 => format!("did not start: {}", io::Error::from_raw_os_error(-status)),
+            status if libc::WIFSIGNALED(status) => format!("was killed by signal {}", libc::WTERMSIG(status)),
+            status => format!("ended with code {}", libc::WEXITSTATUS(status)),
+        };
+        format!("the program `{program}` {what}")
     }
 }
 
@@ -121,13 +130,17 @@ mod tests {
 
     #[test]
     fn failures_say_what_happened() {
+        assert!(Failure::ADJUST.text("").starts_with("the kernel refuses what its step `adjust` writes"));
         let shared = Shared::new(0, 0).unwrap();
         let words = |text: &str| text.split(' ').map(String::from).collect::<Vec<_>>();
         assert!(run(&shared, 0, &words("true")).is_ok());
-        assert_eq!(run(&shared, 0, &words("false")).unwrap_err().to_string(), "ended with code 1");
+        assert_eq!(
+            run(&shared, 0, &words("false")).unwrap_err().text("false"),
+            "the program `false` ended with code 1"
+        );
         let kill = ["sh".into(), "-c".into(), "kill -9 $$".into()];
-        assert_eq!(run(&shared, 0, &kill).unwrap_err().to_string(), "was killed by signal 9");
-        let error = run(&shared, 0, &words("/no/such/program")).unwrap_err().to_string();
-        assert!(error.starts_with("did not start: No such file"), "{error}");
+        assert_eq!(run(&shared, 0, &kill).unwrap_err().text("sh"), "the program `sh` was killed by signal 9");
+        let error = run(&shared, 0, &words("/no/such/program")).unwrap_err().text("no");
+        assert!(error.starts_with("the program `no` did not start: No such file"), "{error}");
     }
 }

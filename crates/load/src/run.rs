@@ -251,7 +251,7 @@ fn of_program(workload: &Workload, role: u32, failure: program::Failure) -> Stri
         Step::Command(words) => Some(words.join(" ")),
         _ => None,
     });
-    format!("task `{}`: the program `{}` {failure}", role.name, words.unwrap_or_default())
+    format!("task `{}`: {}", role.name, failure.text(&words.unwrap_or_default()))
 }
 
 /// Waits until the process has ended, but not for long, and not when the other descriptor is readable.

@@ -304,6 +304,7 @@ impl<'a> Worker<'a> {
             Step::Join(group) => return self.join(*group),
             Step::Adjust(group, change) => {
                 if self.site.control_groups.adjust(*group, change).is_err() {
+                    program::tell(&self.site.shared, self.number, program::Failure::ADJUST);
                     return Next::End;
                 }
             }

@@ -179,8 +179,18 @@ impl Bandwidth {
         self.quota.map(|quota| quota.ns() as f64 / self.period.ns() as f64)
     }
 
-    /// What a kernel refuses (`tg_set_cfs_bandwidth`), in a sentence.
+    /// What cannot be meant, in a sentence: what a kernel refuses, and a burst without a quota.
     pub fn complaint(self) -> Option<String> {
+        match self.quota {
+            None if self.burst > Time::ZERO => {
+                Some("a burst saves up a quota, and there is none: write `max`, too".into())
+            }
+            _ => self.refusal(),
+        }
+    }
+
+    /// What a kernel refuses (`tg_set_cfs_bandwidth`), in a sentence.
+    pub fn refusal(self) -> Option<String> {
         let Bandwidth { quota, period, burst } = self;
         if !(MIN_QUOTA..=MAX_PERIOD).contains(&period) {
             return Some(format!("a period of {period} cannot be: write {MIN_QUOTA} to {MAX_PERIOD}"));
@@ -192,7 +202,6 @@ impl Bandwidth {
             return Some("a kernel counts quota, period and burst in whole microseconds".into());
         }
         match quota {
-            None if burst > Time::ZERO => Some("a burst saves up a quota, and there is none: write `max`, too".into()),
             Some(quota) if burst > quota => {
                 Some(format!("a burst of {burst} is more than the quota of {quota}: write {quota} or less"))
             }

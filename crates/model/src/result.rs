@@ -180,7 +180,7 @@ pub struct PolicyInfo {
 
 /// The value of a policy's parameter.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a value of a parameter: true or false, a whole number, or a text")]
 pub enum Parameter {
     /// On or off.
     Flag(bool),

@@ -101,9 +101,8 @@ pub enum Combined {
     Sum(Total),
 }
 
-/// The mean of the runs that know a metric, with its confidence interval where they are two at least: percentiles of
-/// 10,000 resamples of the runs (Efron and Tibshirani 1993, chapter 13). With few runs it is too narrow (of ten, "95 %"
-/// means about 90 %): take 30.
+/// The mean of the runs that know a metric, with its confidence interval where they are two at least: that of Student's t
+/// (1908), which assumes that means of runs vary about as a normal distribution does.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
     /// The mean of the runs that know it.

@@ -61,7 +61,7 @@ struct WrittenCase {
 
 /// A number, or that of each run.
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a number, or a list of numbers with one for each run")]
 enum OneOrEach {
     Whole(i64),
     One(f64),

@@ -81,11 +81,18 @@ fn csv(title: &str, table: &Table) -> String {
         }
         let name = words.iter().map(|&column| names[column].as_str()).collect::<Vec<_>>().join(" ");
         for &column in &numbers {
-            let fields = [title, &name, &heads[column], cell(column, row)].map(quoted);
+            let [title, name, head] = [title, &name, &heads[column]].map(words_of);
+            let fields = [&title, &name, &head, cell(column, row)].map(quoted);
             let _ = writeln!(text, "{}", fields.join(","));
         }
     }
     text
+}
+
+/// Words, which a table calculator is not to take for a formula: names come from scenarios of strangers.
+fn words_of(field: &str) -> String {
+    let calculates = field.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    if calculates { format!("'{field}") } else { field.into() }
 }
 
 /// A field, in quotation marks where it needs them.
@@ -114,6 +121,14 @@ mod tests {
         let csv = "table,row,column,value\nHow fast,\"rr:quantum=5ms,x a\",requests per s,1.5\n\
                    How fast,\"rr:quantum=5ms,x b|c\",requests per s,2\n";
         assert_eq!(Form::Csv.show(&tables), csv);
+    }
+
+    #[test]
+    fn no_name_is_a_formula() {
+        let numbers = Column::numbers("ms", ["-1".to_string()]);
+        let table = Table::new([Column::words("role", ["=HYPERLINK(\"x\")".to_string()]), numbers]);
+        let csv = Form::Csv.show(&[("How fast", table)]);
+        assert!(csv.contains("How fast,\"'=HYPERLINK(\"\"x\"\")\",ms,-1\n"), "{csv}");
     }
 
     #[test]

@@ -86,7 +86,7 @@ pub struct ValueSpec {
 
 /// Why a value differs.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a reason, or a table with `why` and the run that shows it")]
 pub enum Difference {
     /// A reason that no run has tested.
     Supposed(String),
@@ -281,7 +281,7 @@ pub struct Per {
 
 /// What was published.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a number, a list of numbers, a bound, or words")]
 pub enum Published {
     /// A number.
     Number(f64),

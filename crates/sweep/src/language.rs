@@ -126,7 +126,7 @@ pub(crate) enum Method {
 }
 
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected the name of a scenario, or a table as a scenario file has")]
 pub(crate) enum NameOrTable {
     Name(String),
     Table(#[schemars(with = "Values")] Table),

@@ -352,9 +352,8 @@ pub(super) fn adjustment(
     if change == (KnobChange { weight: None, max: None, burst: None }) {
         return Err(at.fault("this changes nothing: write `weight`, `nice`, `idle`, `max` or `burst`"));
     }
-    // Another step may have changed the quota before: what can be said is whether the first one fits.
-    let after = tree[id].knobs.after(&change);
-    match after.bandwidth.complaint() {
+    // Steps before it decide what is there then, so that only what no state makes right is wrong.
+    match Knobs::default().after(&change).bandwidth.refusal() {
         Some(message) => Err(at.fault(message)),
         None => Ok((id, change)),
     }

@@ -69,6 +69,11 @@ fn what_no_kernel_takes_is_refused_with_its_place() {
         (group(""), "loop = [{ adjust = { control_group = \"a\" } }]", "this changes nothing"),
         (group(""), "loop = [{ adjust = { control_group = \"a\", max = \"1us\" } }]", "a quota of 1us is too short"),
         (group("cpus = \"0\""), "cpus = \"1\"\nloop = [{ join = \"a\" }]", "of the CPUs 1 none is left"),
+        (
+            group("max = \"50ms\""),
+            "loop = [{ adjust = { control_group = \"a\", max = \"10ms\", burst = \"11ms\" } }]",
+            "a burst of 11ms is more than the quota of 10ms",
+        ),
     ] {
         let told = complaint(&groups, task);
         assert!(told.contains(part), "{groups} {task}: {told}");

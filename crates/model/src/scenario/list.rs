@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 /// A string or a list of strings.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a text, or a list of texts")]
 pub enum OneOrMany {
     /// One.
     One(String),

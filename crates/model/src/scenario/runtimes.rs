@@ -53,7 +53,7 @@ pub struct Systemd {
 
 /// A number, or `idle`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a weight of 1 to 10000, or `idle`")]
 pub enum UnitWeight {
     /// 1 to 10000.
     Number(u32),
