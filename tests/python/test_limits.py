@@ -71,7 +71,7 @@ def test_what_cannot_be_searched_for_is_said(limited: dict[str, Any]) -> None:
         ({"control_group": "job"}, "there is no control group `job`: idle, web"),
         ({"control_group": "idle", "search": "burst", "role": "server"}, "`idle` has no limit whose burst"),
         ({"period": "5"}, "period: "),
-        ({"search": "weight"}, "no weight of `web` changes anything"),
+        ({"search": "weight", "target": "mean=1s"}, "no weight of `web` changes anything"),
     ]
     for parameters, words in cases:
         with pytest.raises(schedlab.InputError, match=re.escape(words)):

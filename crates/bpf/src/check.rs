@@ -23,6 +23,8 @@ use crate::vm::VmState;
 const FREE_BYTES: u64 = 256;
 /// Bytes that cost as much as one instruction.
 const BYTES_PER_STEP: u64 = 64;
+/// References looked through for the price of one instruction.
+const REFERENCES_PER_STEP: u64 = 32;
 /// The longest text that is looked at.
 const TEXT_MAX: u64 = 64 * 1024;
 
@@ -278,6 +280,7 @@ impl<'a> Check<'a> {
 
     /// Gives up what is held.
     pub(crate) fn give_up(&mut self, address: u64, what: &str, is: impl Fn(&Held) -> bool) -> Option<Held> {
+        self.charge_references()?;
         match self.vm().references.take(address, is) {
             Some(held) => {
                 self.ctx_mut().locks -= u32::from(matches!(held, Held::Lock(_)));
@@ -285,6 +288,12 @@ impl<'a> Check<'a> {
             }
             None => self.fail(format!("gives back {address:#x} as a {what}, which it does not hold")),
         }
+    }
+
+    /// Takes what it costs to look through what is held; a few references are free.
+    pub(crate) fn charge_references(&mut self) -> Option<()> {
+        let held = self.vm().references.len() as u64;
+        self.charge(held / REFERENCES_PER_STEP)
     }
 
     /// How many locks the program holds.
@@ -346,6 +355,7 @@ impl<'a> Check<'a> {
 
     /// Holds an iterator, where there is none yet.
     pub(crate) fn open(&mut self, address: u64, iterator: Held) -> Option<()> {
+        self.charge_references()?;
         if self.vm().references.find(address, |held| matches!(held, Held::Bits(_) | Held::Iterator(..))).is_some() {
             return self.fail(format!("makes an iterator at {address:#x}, where one has not ended"));
         }
@@ -355,6 +365,7 @@ impl<'a> Check<'a> {
     /// The handle of an iterator that was noted.
     #[inline]
     pub fn iterator(&mut self, address: u64, name: &'static str) -> Option<u64> {
+        self.charge_references()?;
         match self.vm().references.find(address, |held| matches!(held, Held::Iterator(of, _) if *of == name)) {
             Some(Held::Iterator(_, handle)) => Some(*handle),
             _ => self.fail(format!("uses {address:#x} as a {name}, which was not made there")),

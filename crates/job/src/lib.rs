@@ -7,6 +7,7 @@ mod ear;
 pub mod label;
 pub mod predict;
 pub mod quota;
+pub mod recording;
 
 use crate::ear::{PageEar, story};
 use schedlab_boundary::file;

@@ -13,7 +13,6 @@ use schedlab_infer::{InferError, Price, steps_file};
 use schedlab_job::predict::{PredictError, Prediction, Question, predict as predict_with};
 use schedlab_policy::PolicySpec;
 use schedlab_report::Style;
-use schedlab_report::recording::{Wholeness, show};
 use schedlab_trace::Partial;
 use schedlab_venue::{Order, Place, Recording, Ring, RoleBy, TraceOf, VenueError};
 use serde_json::{Value, json};
@@ -81,16 +80,7 @@ impl Recorded {
 
     /// As the command line prints it.
     fn show(&self) -> String {
-        let of = &self.recording.wholeness;
-        let wholeness = Wholeness {
-            records: of.records,
-            lost: &of.lost,
-            repaired: of.repaired,
-            adopted: of.adopted,
-            mended_ns: of.mended_ns,
-            passed_over: of.passed.total(),
-        };
-        show(&self.recording.result, &wholeness, Style::PLAIN)
+        schedlab_job::recording::page(&self.recording, Style::PLAIN)
     }
 
     /// How many events the recording lost, by kind.

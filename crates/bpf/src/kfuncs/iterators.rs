@@ -61,6 +61,7 @@ host_functions! {
 
     /// `bpf_iter_bits_next(it)`: the address of the number of the next set bit, or NULL.
     fn bits_next(call, it: OnStack<BITS_SIZE>) {
+        call.charge_references()?;
         let Some(Held::Bits(bits)) = call.vm().references.find(it.address(), |held| matches!(held, Held::Bits(_))) else {
             return call.fail("goes on with a bpf_iter_bits that was not made");
         };

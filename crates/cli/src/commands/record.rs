@@ -3,7 +3,7 @@
 use crate::args::RecordArgs;
 use crate::failure::{self, Failure};
 use crate::{interrupt, output};
-use schedlab_report::recording::{self, Wholeness};
+use schedlab_job::recording::page;
 use schedlab_venue::{Monitor, Order, Recording};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -31,16 +31,7 @@ pub fn run(args: &RecordArgs) -> Result<(), Failure> {
 
 /// The page of a recording, and where its trace is, or why there is none.
 pub fn print(recording: Recording, trace: &Path) -> Result<(), Failure> {
-    let of = &recording.wholeness;
-    let wholeness = Wholeness {
-        records: of.records,
-        lost: &of.lost,
-        repaired: of.repaired,
-        adopted: of.adopted,
-        mended_ns: of.mended_ns,
-        passed_over: of.passed.total(),
-    };
-    let page = recording::show(&recording.result, &wholeness, output::style());
+    let page = page(&recording, output::style());
     match recording.unwritten {
         None => output::print(&format!("{page}\nThe trace is in {}.\n", trace.display())),
         Some(error) => failure::all([output::print(&page), Err(error.into())]),
