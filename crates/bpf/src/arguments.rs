@@ -106,7 +106,12 @@ impl Readable {
 
     /// The whole words of them.
     pub fn words(&self, check: &Check<'_>) -> Vec<u64> {
-        (0..self.len / 8).map(|index| check.memory().read(self.address + 8 * index)).collect()
+        self.first_words(check, usize::MAX)
+    }
+
+    /// At most this many of the whole words.
+    pub fn first_words(&self, check: &Check<'_>, most: usize) -> Vec<u64> {
+        (0..self.len / 8).take(most).map(|index| check.memory().read(self.address + 8 * index)).collect()
     }
 }
 

@@ -9,6 +9,8 @@ use crate::references::Lock;
 
 /// How deep structures are searched.
 const DEPTH_MAX: u32 = 8;
+/// How many members of structures are looked at for one type.
+const VISITS_MAX: u32 = 1 << 20;
 /// How many there may be in one value. A kernel takes 11.
 const FIELDS_MAX: usize = 4096;
 
@@ -84,7 +86,12 @@ impl Fields {
 
     /// Adds those of a type at an offset.
     pub fn add(&mut self, btf: &Btf, ty: TypeId, offset: u32, name: &str) -> Result<(), LoadError> {
-        self.search(btf, ty, offset, DEPTH_MAX)?;
+        let mut left = VISITS_MAX;
+        self.search(btf, ty, offset, DEPTH_MAX, &mut left)?;
+        if left == 0 {
+            let reason = format!("its values have more than {VISITS_MAX} members to be looked at");
+            return Err(LoadError::Map { name: name.to_string(), reason });
+        }
         if self.0.len() > FIELDS_MAX {
             let reason = format!("it has more than {FIELDS_MAX} pointers, timers, lists and the like in one value");
             return Err(LoadError::Map { name: name.to_string(), reason });
@@ -110,18 +117,19 @@ impl Fields {
         Some(&self.0[index].kind)
     }
 
-    fn search(&mut self, btf: &Btf, ty: TypeId, offset: u32, depth: u32) -> Result<(), LoadError> {
+    fn search(&mut self, btf: &Btf, ty: TypeId, offset: u32, depth: u32, left: &mut u32) -> Result<(), LoadError> {
         let Some(depth) = depth.checked_sub(1) else { return Ok(()) };
-        if self.0.len() > FIELDS_MAX {
+        if self.0.len() > FIELDS_MAX || *left == 0 {
             return Ok(());
         }
+        *left -= 1;
         let found = btf.resolve(ty).map_err(ObjectError::from)?.1;
         match &found.kind {
             Kind::Composite { members, .. } => match FieldKind::of_structure(&found.name) {
                 Some(kind) => self.0.push(Field { offset, kind }),
                 None => {
                     for member in members.iter().filter(|member| member.bits == 0) {
-                        self.search(btf, member.ty, offset.saturating_add(member.bit_offset / 8), depth)?;
+                        self.search(btf, member.ty, offset.saturating_add(member.bit_offset / 8), depth, left)?;
                     }
                 }
             },
@@ -130,7 +138,7 @@ impl Fields {
                 let size = u32::try_from(size).unwrap_or(u32::MAX);
                 for index in 0..*count {
                     let before = self.0.len();
-                    self.search(btf, *element, offset.saturating_add(size.saturating_mul(index)), depth)?;
+                    self.search(btf, *element, offset.saturating_add(size.saturating_mul(index)), depth, left)?;
                     if self.0.len() == before || before > FIELDS_MAX {
                         break;
                     }

@@ -13,6 +13,20 @@ struct value { struct task_struct __kptr *held[256][256]; };
 struct { __uint(type, ARRAY); __uint(max_entries, 1); __type(key, u32); __type(value, struct value); } array SEC(".maps");
 #endif
 
+#ifdef NESTED
+/* Few types, and ten million members. */
+struct t0 { u64 word; };
+#define TEN(of) struct of a, b, c, d, e, f, g, h, i, j
+struct t1 { TEN(t0); };
+struct t2 { TEN(t1); };
+struct t3 { TEN(t2); };
+struct t4 { TEN(t3); };
+struct t5 { TEN(t4); };
+struct t6 { TEN(t5); };
+struct t7 { TEN(t6); };
+struct { __uint(type, ARRAY); __uint(max_entries, 1); __type(key, u32); __type(value, struct t7); } array SEC(".maps");
+#endif
+
 #ifdef HUGE
 struct huge { u64 words[1 << 20]; };
 struct { __uint(type, ARRAY); __uint(max_entries, 200); __type(key, u32); __type(value, struct huge); } array SEC(".maps");

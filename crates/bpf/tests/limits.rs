@@ -47,6 +47,8 @@ fn calls_are_as_deep_as_a_kernel_allows() {
 fn what_is_too_large_is_named_when_it_is_loaded() {
     let error = refused("-DMANY");
     assert!(error.contains("map `array`: it has more than 4096 pointers"), "{error}");
+    let error = refused("-DNESTED");
+    assert!(error.contains("map `array`: its values have more than 1048576 members to be looked at"), "{error}");
     match load(&object("-DHUGE"), Executor::Interpreter, &[]) {
         Err(LoadError::Memory(error)) => assert!(error.to_string().starts_with("map array needs 1677721600 bytes")),
         other => panic!("{:?}", other.map(|_| ())),

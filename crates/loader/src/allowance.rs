@@ -4,6 +4,8 @@ use crate::process::Errno;
 
 /// Bytes of memory of the machine that a program sees, and the most that it may have for itself.
 pub const MEMORY_BYTES: u64 = 8 << 30;
+/// The most addresses that it may use: tables for those are memory, too.
+pub const ADDRESS_BYTES: u64 = 256 << 30;
 /// The most bytes of a file that it writes.
 pub const FILE_BYTES: u64 = 64 << 20;
 /// The most files and folders that it may make, those in memory included.

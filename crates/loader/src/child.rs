@@ -1,6 +1,6 @@
 //! The process of a program, from its fork to its first instruction.
 
-use crate::allowance::{FILE_BYTES, MEMORY_BYTES};
+use crate::allowance::{ADDRESS_BYTES, FILE_BYTES, MEMORY_BYTES};
 use crate::filter;
 use crate::sys;
 use libc::{c_char, c_int, c_long, pid_t};
@@ -13,6 +13,8 @@ use std::os::unix::ffi::OsStrExt;
 const NO_RANDOM_ADDRESSES: libc::c_ulong = 0x0004_0000;
 /// Bytes of its first thread's stack.
 const STACK_BYTES: u64 = 8 << 20;
+/// `SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV`, which libc does not name.
+const WAIT_KILLABLE: libc::c_ulong = 1 << 5;
 /// What a child ends with that could not begin.
 const NOT_BEGUN: c_int = 127;
 
@@ -102,6 +104,7 @@ unsafe fn become_program(
         libc::setsid();
         libc::personality(NO_RANDOM_ADDRESSES);
         limit(libc::RLIMIT_DATA, MEMORY_BYTES);
+        limit(libc::RLIMIT_AS, ADDRESS_BYTES);
         limit(libc::RLIMIT_FSIZE, FILE_BYTES);
         limit(libc::RLIMIT_STACK, STACK_BYTES);
         limit(libc::RLIMIT_CORE, 0);
@@ -118,8 +121,15 @@ unsafe fn become_program(
         libc::fcntl(3, libc::F_SETFD, libc::FD_CLOEXEC);
         let line = 3;
         must(c_long::from(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)));
+        // A thread whose call we answer is not to run meanwhile, whatever signal comes: Linux 5.19 promises that.
         let flags = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER;
-        let listener = libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, &raw const *filter);
+        let filtered = |flags: libc::c_ulong| {
+            libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, &raw const *filter)
+        };
+        let mut listener = filtered(flags | WAIT_KILLABLE);
+        if listener < 0 {
+            listener = filtered(flags);
+        }
         let end = |error: c_int| -> ! {
             let told = (-error).to_ne_bytes();
             libc::write(line, told.as_ptr().cast(), told.len());

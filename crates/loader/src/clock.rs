@@ -21,6 +21,11 @@ pub struct Clock {
 }
 
 impl Clock {
+    /// Lets time pass.
+    pub fn pass(&mut self, ns: u64) {
+        self.now_ns = self.now_ns.saturating_add(ns);
+    }
+
     /// What a clock of this number shows; none where there is no such clock.
     pub fn read(&self, clock: i32) -> Option<u64> {
         match clock {
@@ -34,7 +39,7 @@ impl Clock {
 
     /// The wall clock.
     pub fn wall_ns(&self) -> u64 {
-        EPOCH_S * NS_PER_S + self.now_ns
+        (EPOCH_S * NS_PER_S).saturating_add(self.now_ns)
     }
 
     /// When a clock that shows wall time or not will show this.

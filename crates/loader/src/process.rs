@@ -123,6 +123,12 @@ impl Process {
         text.rsplit_once(')').is_some_and(|(_, behind)| behind.trim_start().starts_with(['S', 'T', 't']))
     }
 
+    /// Whether a thread has ended and is only counted still.
+    pub(crate) fn is_over(&self, tid: pid_t) -> bool {
+        let text = std::fs::read_to_string(format!("/proc/{}/task/{tid}/stat", self.pid)).unwrap_or_default();
+        text.rsplit_once(')').is_some_and(|(_, behind)| behind.trim_start().starts_with(['Z', 'X']))
+    }
+
     /// The threads that it has now, by the host's numbers.
     pub(crate) fn threads(&self) -> Vec<pid_t> {
         let Ok(entries) = std::fs::read_dir(format!("/proc/{}/task", self.pid)) else { return Vec::new() };
@@ -136,9 +142,7 @@ impl Process {
 ///
 /// The host has no room.
 pub fn object_file(object: u32, len: u64) -> io::Result<OwnedFd> {
-    let file = std::fs::File::from(sys::memory_file(&object_name(object), &[])?);
-    file.set_len(len)?;
-    Ok(file.into())
+    sys::object_file(&object_name(object), len)
 }
 
 /// The name of the file that stands for an object.

@@ -15,6 +15,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 /// The number by which a program knows itself.
 pub const PID: u32 = 1000;
@@ -103,8 +104,15 @@ impl Supervisor {
 
     /// Lets it run until nothing of it can run before a time.
     pub fn run(&mut self, system: &mut dyn System, until_ns: u64) -> Result<Stand, LoaderError> {
+        let mut looked = Instant::now();
         loop {
             self.collect(system)?;
+            if looked.elapsed().as_millis() >= LOOK_MS as u128 {
+                looked = Instant::now();
+                if system.is_to_stop() {
+                    return Err(LoaderError::Stopped);
+                }
+            }
             if let Some(end) = self.ended {
                 return Ok(Stand::Ended(how(end)));
             }
@@ -131,7 +139,7 @@ impl Supervisor {
     ///
     /// The host has no room.
     pub fn go_on(&mut self, object: u32) -> Result<(), LoaderError> {
-        let file = sys::memory_file(&object_name(object), &[])?;
+        let file = sys::object_file(&object_name(object), 0)?;
         // From here on time limits what it does: each call takes some.
         self.command.most_calls = u64::MAX;
         if let Some((index, call)) = self.stopped.take() {
@@ -183,7 +191,7 @@ impl Supervisor {
         if self.calls > self.command.most_calls {
             return Err(LoaderError::Endless(self.command.most_calls, self.tail()));
         }
-        self.clock.now_ns += CALL_NS;
+        self.clock.pass(CALL_NS);
         self.begin_program(&call)?;
         let outcome = match libc::c_long::from(call.data.nr) {
             libc::SYS_bpf => self.bpf(index, &call, system),
@@ -201,19 +209,25 @@ impl Supervisor {
         Ok(())
     }
 
-    pub(crate) fn has_begun(&self) -> bool {
-        self.is_program
+    /// Whether it makes its first call, by which it becomes the program.
+    pub(crate) fn is_first_call(&self) -> bool {
+        self.calls == 1
+    }
+
+    /// A signal is there for a thread: one that waits is answered so.
+    pub(crate) fn interrupt(&mut self, index: usize) {
+        self.end_wait(index, Answer::Error(libc::EINTR));
     }
 
     fn bpf(&mut self, index: usize, call: &Notification, system: &mut dyn System) -> Outcome {
-        self.clock.now_ns += BPF_NS;
+        self.clock.pass(BPF_NS);
         let cpu = self.cpu_of(index);
         let caller = Caller { process: &self.process, cpu, now_ns: self.clock.now_ns };
         let [command, attributes, size, ..] = call.data.args;
         match system.bpf(&caller, command as u32, attributes, size as u32) {
             Reply::Value(value) => Outcome::Answer(Answer::Value(value)),
             Reply::Error(Errno(number)) => Outcome::Answer(Answer::Error(number)),
-            Reply::Object(object, file) => match file.map_or_else(|| sys::memory_file(&object_name(object), &[]), Ok) {
+            Reply::Object(object, file) => match file.map_or_else(|| sys::object_file(&object_name(object), 0), Ok) {
                 Ok(file) => Outcome::File(file, true),
                 Err(error) => Outcome::Answer(Answer::Error(Errno::from(error).0)),
             },
@@ -237,7 +251,7 @@ impl Supervisor {
             }
             Outcome::Yield => {
                 if self.ready.is_empty() {
-                    self.clock.now_ns += YIELD_NS;
+                    self.clock.pass(YIELD_NS);
                     let now = self.clock.now_ns;
                     self.wake_by_time(now);
                 }
@@ -338,8 +352,9 @@ impl Supervisor {
         Ok(())
     }
 
+    /// The first thread stays as long as there are others, without doing anything.
     fn await_end_of(&mut self, tid: libc::pid_t) -> Result<(), LoaderError> {
-        while self.process.threads().contains(&tid) {
+        while self.process.threads().contains(&tid) && !self.process.is_over(tid) {
             std::thread::yield_now();
         }
         Ok(())
@@ -475,7 +490,9 @@ impl Supervisor {
 
     /// The last that it printed, below a colon.
     pub fn tail(&self) -> String {
-        let file = std::fs::File::from(self.output.try_clone().expect("a descriptor"));
+        // A line less is better than none about what happened.
+        let Ok(output) = self.output.try_clone() else { return String::new() };
+        let file = std::fs::File::from(output);
         let len = file.metadata().map_or(0, |about| about.len());
         let mut bytes = vec![0; len.min(TAIL_BYTES) as usize];
         let from = len - bytes.len() as u64;

@@ -56,6 +56,27 @@ pub fn memory_file(name: &CStr, bytes: &[u8]) -> io::Result<OwnedFd> {
     Ok(file)
 }
 
+/// A file of this many bytes in memory, all zeros, that nobody can make longer or shorter: it is mapped here.
+pub fn object_file(name: &CStr, len: u64) -> io::Result<OwnedFd> {
+    let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
+    // SAFETY: the name ends with a zero.
+    let file = owned(c_long::from(unsafe { libc::memfd_create(name.as_ptr(), flags) }))?;
+    // SAFETY: only numbers are passed.
+    checked(c_long::from(unsafe { libc::ftruncate(file.as_raw_fd(), len as i64) }))?;
+    let seals = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
+    // SAFETY: only numbers are passed.
+    checked(c_long::from(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, seals) }))?;
+    Ok(file)
+}
+
+/// A limit of another process, and how far it may raise it.
+pub fn limits_of(pid: pid_t, what: u32) -> io::Result<[u64; 2]> {
+    let mut limits = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the kernel writes a structure there.
+    checked(c_long::from(unsafe { libc::prlimit(pid, what, std::ptr::null(), &raw mut limits) }))?;
+    Ok([limits.rlim_cur, limits.rlim_max])
+}
+
 /// Which of these are ready, after at most this many milliseconds, or at once.
 pub fn poll(fds: &mut [libc::pollfd], timeout_ms: c_int) -> io::Result<usize> {
     // SAFETY: the slice has this length.

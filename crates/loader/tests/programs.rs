@@ -62,8 +62,49 @@ fn run_c(text: &str) -> (Stand, String) {
     let folder = tempfile::tempdir().unwrap();
     let (source, program) = (folder.path().join("program.c"), folder.path().join("program"));
     std::fs::write(&source, text).unwrap();
-    assert!(std::process::Command::new("cc").arg("-o").args([&program, &source]).status().unwrap().success());
+    let made = std::process::Command::new("cc").args(["-pthread", "-o"]).args([&program, &source]).status();
+    assert!(made.unwrap().success());
     run(&[program.to_str().unwrap()])
+}
+
+/// What a program of C prints and ends with.
+fn printed_by(text: &str) -> String {
+    let (stand, printed) = run_c(text);
+    assert_eq!(stand, Stand::Ended("status 0".into()), "{printed}");
+    printed.trim_start_matches("; it printed:\n").to_string()
+}
+
+#[test]
+fn no_descriptor_sends_signals_to_others() {
+    let text = "#define _GNU_SOURCE\n#include <fcntl.h>\n#include <stdio.h>\n#include <unistd.h>\n\
+                int main(void) { int p[2], n[5]; pipe(p); n[0] = fcntl(p[0], F_SETOWN, getppid());\n\
+                n[1] = fcntl(p[0], F_SETSIG, 9); n[2] = fcntl(p[0], F_SETFL, O_ASYNC);\n\
+                n[3] = fcntl(p[0], F_SETFL, O_NONBLOCK); n[4] = fcntl(p[0], F_GETFL) & (O_ASYNC | O_NONBLOCK);\n\
+                printf(\"%d %d %d %d %d\\n\", n[0], n[1], n[2], n[3], n[4]); }";
+    assert_eq!(printed_by(text), "-1 -1 -1 0 2048");
+}
+
+#[test]
+fn a_signal_ends_a_wait_and_its_handler_runs_in_turn() {
+    let text = "#include <errno.h>\n#include <pthread.h>\n#include <signal.h>\n#include <stdio.h>\n#include <time.h>\n\
+                static int handled;\nstatic void handle(int signal) { handled = signal; }\n\
+                static void *wait(void *nothing) { struct timespec long_time = { 1000, 0 };\n\
+                int result = nanosleep(&long_time, 0); printf(\"%d %d %d\\n\", result, errno == EINTR, handled == SIGUSR1);\n\
+                return 0; }\n\
+                int main(void) { struct timespec a_while = { 0, 1000000 }; pthread_t thread;\n\
+                struct sigaction action = { .sa_handler = handle }; sigaction(SIGUSR1, &action, 0);\n\
+                pthread_create(&thread, 0, wait, 0); nanosleep(&a_while, 0); pthread_kill(thread, SIGUSR1);\n\
+                pthread_join(thread, 0); return 0; }";
+    assert_eq!(printed_by(text), "-1 1 1");
+}
+
+#[test]
+fn a_program_outlives_its_first_thread() {
+    let text = "#include <pthread.h>\n#include <stdio.h>\n#include <time.h>\n\
+                static void *work(void *nothing) { struct timespec a_while = { 1, 0 }; nanosleep(&a_while, 0);\n\
+                puts(\"done\"); fflush(stdout); return 0; }\n\
+                int main(void) { pthread_t thread; pthread_create(&thread, 0, work, 0); pthread_exit(0); }";
+    assert_eq!(printed_by(text), "done");
 }
 
 #[test]

@@ -2,6 +2,9 @@
 
 use super::{Btf, BtfError, BtfMember, BtfType, Kind, SectionVariable};
 
+/// Bytes of the longest name that a kernel takes, with its end (`KSYM_NAME_LEN`). Each type has a copy of its own.
+const NAME_BYTES: usize = 512;
+
 /// Reads little-endian words and says where the bytes end.
 #[derive(Clone, Copy)]
 pub(super) struct Reader<'a> {
@@ -83,7 +86,11 @@ impl Btf {
 
     /// The name at an offset, fit to be shown in one line.
     fn name(&self, offset: u32) -> Result<String, BtfError> {
-        Ok(printable(self.string(offset)?))
+        let name = self.string(offset)?;
+        match name.len() < NAME_BYTES {
+            true => Ok(printable(name)),
+            false => Err(BtfError(format!("the BTF name at {offset} has more than {NAME_BYTES} bytes"))),
+        }
     }
 
     fn parse_type(&self, reader: &mut Reader) -> Result<BtfType, BtfError> {

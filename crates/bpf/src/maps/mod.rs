@@ -94,6 +94,8 @@ pub struct Map {
     pub of_maps: bool,
 }
 
+/// Bytes of the longest key.
+const KEY_BYTES_MAX: u32 = 512;
 /// Bytes of an arena whose size is not given.
 const ARENA_PAGES_MAX: u32 = 1 << 18;
 
@@ -114,6 +116,10 @@ impl Map {
             kind::PERCPU_ARRAY | kind::PERCPU_HASH | kind::LRU_PERCPU_HASH => Some(options.cpus),
             _ => None,
         };
+        let is_keyless = matches!(*kind, kind::QUEUE | kind::STACK | kind::RINGBUF | kind::USER_RINGBUF | kind::ARENA);
+        if *key_size > if is_keyless { 0 } else { KEY_BYTES_MAX } {
+            return Err(refuse(&format!("it has keys of {key_size} bytes")));
+        }
         let storage = match *kind {
             kind::ARRAY | kind::PERCPU_ARRAY | kind::ARRAY_OF_MAPS => {
                 if *key_size != 4 || value_size == 0 {
@@ -138,6 +144,9 @@ impl Map {
             }
             kind::RINGBUF => Storage::Ring(Ring::new(name, entries, memory)?),
             kind::ARENA => Storage::Arena(Arena::new(name, entries.min(ARENA_PAGES_MAX), memory)?),
+            kind::USER_RINGBUF | kind::PERF_EVENT_ARRAY | kind::PROG_ARRAY if value_size > 4 => {
+                return Err(refuse(&format!("it has values of {value_size} bytes")));
+            }
             kind::USER_RINGBUF | kind::PERF_EVENT_ARRAY | kind::PROG_ARRAY => Storage::Sink,
             _ => return Err(refuse(&format!("maps of kind {} are not simulated", definition.info().kind))),
         };

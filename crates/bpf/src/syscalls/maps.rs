@@ -63,17 +63,24 @@ impl<H> Syscalls<H> {
             if map.definition.value_size > MOST_OPERATIONS {
                 return Err(errno::E2BIG);
             }
+            self.charge(vm, u64::from(map.definition.value_size))?;
             map.value = vec![0; map.definition.value_size as usize];
             return Ok(self.add(Item::Map(map), None));
         }
         if map.definition.kind == kind::USER_RINGBUF {
-            self.faults
-                .push(format!("a ring buffer from the program to its policy ({}) is not simulated", at.name(28)));
+            self.note(format!("a ring buffer from the program to its policy ({}) is not simulated", at.name(28)));
             return Err(errno::EOPNOTSUPP);
         }
         let btf = self.btf(caller, at.u32(48))?;
         let number = self.items.len() as u32;
+        self.charge(vm, 0)?;
         if map.definition.kind == kind::ARENA {
+            // Its file has 4 GiB, and a program can have one.
+            let is_arena = |item: &Item| matches!(item, Item::Map(map) if map.definition.kind == kind::ARENA);
+            if self.items.iter().any(is_arena) {
+                self.note(format!("a second arena ({}) is not simulated", at.name(28)));
+                return Err(errno::ENOMEM);
+            }
             self.user_half = (at.u64(64) >> 32) as u32;
         }
         let file = self.place_map(vm, caller, &mut map, btf.as_deref(), number)?;

@@ -32,6 +32,12 @@ use programs::ProgramObject;
 
 /// The most maps of one machine.
 const MAPS_MOST: usize = 4096;
+/// How much of what failed is noted.
+const FAULTS_MOST: usize = 1000;
+/// What the host keeps about an object, and about each byte of types and each instruction of a program.
+const OBJECT_BYTES: u64 = 4096;
+const BYTES_PER_TYPE_BYTE: u64 = 8;
+const BYTES_PER_INSTRUCTION: u64 = 128;
 /// The most bytes of a BTF, a program's code and the like.
 const MOST_BYTES: u32 = 64 << 20;
 
@@ -68,6 +74,7 @@ mod errno {
     pub const ENOMEM: i32 = 12;
     pub const EACCES: i32 = 13;
     pub const EFAULT: i32 = 14;
+    pub const ENXIO: i32 = 6;
     pub const EINVAL: i32 = 22;
     pub const EOPNOTSUPP: i32 = 95;
 }
@@ -219,7 +226,7 @@ impl<H> Syscalls<H> {
             command::PROG_LOAD => self.load_program(vm, caller, attributes),
             command::PROG_TEST_RUN => self.test_run(vm, host, caller, attributes),
             command::PROG_BIND_MAP | command::PROG_ASSOC_STRUCT_OPS => Ok(Reply::Value(0)),
-            command::BTF_LOAD => self.load_btf(caller, attributes),
+            command::BTF_LOAD => self.load_btf(vm, caller, attributes),
             command::OBJ_GET_INFO_BY_FD => self.info(caller, attributes),
             command::LINK_CREATE | command::RAW_TRACEPOINT_OPEN => self.link(caller, command, attributes),
             command::LINK_UPDATE | command::LINK_DETACH => Err(errno::EOPNOTSUPP),
@@ -229,6 +236,18 @@ impl<H> Syscalls<H> {
             | command::BTF_GET_NEXT_ID
             | command::LINK_GET_NEXT_ID => Err(errno::ENOENT),
             _ => Err(errno::EINVAL),
+        }
+    }
+
+    /// Takes room for an object and what it is made of. It is never given back: objects stay.
+    fn charge(&self, vm: &Vm<H>, bytes: u64) -> Result<(), i32> {
+        vm.memory.charge("objects of bpf(2)", OBJECT_BYTES + bytes).map_err(|_| errno::ENOMEM)
+    }
+
+    /// Notes what a loader was refused, or why a program failed.
+    fn note(&mut self, fault: String) {
+        if self.faults.len() < FAULTS_MOST {
+            self.faults.push(fault);
         }
     }
 
@@ -270,11 +289,12 @@ impl<H> Syscalls<H> {
         }
     }
 
-    fn load_btf(&mut self, caller: &dyn Caller, attributes: &Attributes) -> Result<Reply, i32> {
+    fn load_btf(&mut self, vm: &Vm<H>, caller: &dyn Caller, attributes: &Attributes) -> Result<Reply, i32> {
         let len = attributes.u32(16);
         if len > MOST_BYTES {
             return Err(errno::E2BIG);
         }
+        self.charge(vm, BYTES_PER_TYPE_BYTE * u64::from(len))?;
         let mut bytes = vec![0; len as usize];
         caller.read(attributes.u64(0), &mut bytes)?;
         let btf = Btf::parse(&bytes).map_err(|_| errno::EINVAL)?;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::attributes::{Attributes, read_vec};
-use super::{Caller, Item, Reply, Syscalls, errno};
+use super::{BYTES_PER_INSTRUCTION, Caller, Item, Reply, Syscalls, errno};
 use crate::btf::{Btf, Kind, LineInfo};
 use crate::hosted::Vm;
 use crate::kernel::Environment;
@@ -62,6 +62,7 @@ impl<H> Syscalls<H> {
         if count == 0 || count > MOST_INSTRUCTIONS {
             return Err(errno::E2BIG);
         }
+        self.charge(vm, BYTES_PER_INSTRUCTION * u64::from(count))?;
         let btf = self.btf(caller, at.u32(72))?;
         let code = read_vec(caller, at.u64(8), count as usize * 8)?;
         let mut insns: Vec<RawInsn> = code.chunks_exact(8).map(RawInsn::parse).collect();
@@ -217,6 +218,9 @@ impl<H> Syscalls<H> {
         }
         let mut context = read_vec(caller, at.u64(48), len as usize)?;
         let on_cpu = at.u32(64) & ON_CPU != 0;
+        if on_cpu && at.u32(68) >= self.options.cpus {
+            return Err(errno::ENXIO);
+        }
         let before = vm.instructions();
         vm.moment().cpu = if on_cpu { at.u32(68) } else { caller.cpu() };
         // SAFETY: the host is exclusively ours, and no part of the machine.
@@ -225,7 +229,7 @@ impl<H> Syscalls<H> {
         let value = match result {
             Ok(value) => value as u32,
             Err(fault) => {
-                self.faults.push(fault.to_string());
+                self.note(fault.to_string());
                 return Err(errno::EFAULT);
             }
         };

@@ -40,7 +40,7 @@ pub fn answer(with: &mut Supervisor, number: c_long, args: [u64; 6]) -> Option<R
         libc::SYS_getdents64 => list(with, args),
         libc::SYS_statfs => file_system(with, args),
         libc::SYS_fstatfs | libc::SYS_fadvise64 => go_on(),
-        libc::SYS_fcntl => go_on(),
+        libc::SYS_fcntl => descriptor_control(with, args[1] as i32, args[2] as i32),
         libc::SYS_ioctl => control(args),
         _ => return None,
     })
@@ -278,6 +278,21 @@ fn file_system(with: &mut Supervisor, [at, to, ..]: [u64; 6]) -> Result {
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     with.process.write(to, &bytes)?;
     value(0)
+}
+
+/// What changes a descriptor alone. Signals about files and owners of files reach other processes.
+fn descriptor_control(with: &mut Supervisor, command: i32, argument: i32) -> Result {
+    match command {
+        libc::F_DUPFD | libc::F_DUPFD_CLOEXEC | libc::F_GETFD | libc::F_SETFD | libc::F_GETFL => go_on(),
+        libc::F_SETFL if argument & libc::O_ASYNC == 0 => go_on(),
+        libc::F_GETPIPE_SZ | libc::F_ADD_SEALS | libc::F_GET_SEALS => go_on(),
+        // There is no one else who could lock its files.
+        libc::F_SETLK | libc::F_SETLKW | libc::F_OFD_SETLK | libc::F_OFD_SETLKW => value(0),
+        other => {
+            with.refuse(format!("fcntl with command {other}"));
+            error(libc::EINVAL)
+        }
+    }
 }
 
 fn control(args: [u64; 6]) -> Result {

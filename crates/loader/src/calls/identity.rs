@@ -29,7 +29,7 @@ pub fn answer(with: &mut Supervisor, thread: usize, number: libc::c_long, args: 
         libc::SYS_sched_setaffinity => set_cpus(with, thread, args),
         libc::SYS_sched_getscheduler => value(0),
         libc::SYS_getpriority => value(20),
-        libc::SYS_prlimit64 if args[2] == 0 => own_limit(args),
+        libc::SYS_prlimit64 if args[2] == 0 => own_limit(with, args),
         libc::SYS_getrlimit => go_on(),
         libc::SYS_getrusage => go_on(),
         // What it asks for is granted, and means nothing here.
@@ -52,7 +52,7 @@ pub fn answer(with: &mut Supervisor, thread: usize, number: libc::c_long, args: 
         // The C library makes its threads by clone(2) then, whose flags are no pointer.
         libc::SYS_clone3 => error(libc::ENOSYS),
         libc::SYS_fork | libc::SYS_vfork => refuse(with, "a process of its own", libc::EAGAIN),
-        libc::SYS_execve if !with.has_begun() => go_on(),
+        libc::SYS_execve if with.is_first_call() => go_on(),
         libc::SYS_execve | libc::SYS_execveat => refuse(with, "to become another program", libc::EACCES),
         libc::SYS_exit => Ok(Outcome::EndThread),
         libc::SYS_exit_group => go_on(),
@@ -68,9 +68,18 @@ fn refuse(with: &mut Supervisor, what: &str, number: i32) -> Result {
     error(number)
 }
 
-fn own_limit(args: [u64; 6]) -> Result {
-    // Its own, by either name.
-    if args[0] == 0 || args[0] == u64::from(PID) { go_on() } else { error(libc::ESRCH) }
+fn own_limit(with: &mut Supervisor, [pid, what, _, to, ..]: [u64; 6]) -> Result {
+    match pid {
+        0 => go_on(),
+        // By the number that it knows, which the host gave to another process.
+        pid if pid == u64::from(PID) => {
+            let limits = sys::limits_of(with.process.pid(), what as u32)?;
+            let bytes: Vec<u8> = limits.iter().flat_map(|limit| limit.to_le_bytes()).collect();
+            with.process.write(to, &bytes)?;
+            value(0)
+        }
+        _ => error(libc::ESRCH),
+    }
 }
 
 fn clone(with: &mut Supervisor, [flags, _, _, child_word, ..]: [u64; 6]) -> Result {
@@ -91,6 +100,8 @@ fn signal(with: &mut Supervisor, number: libc::c_long, args: [u64; 6]) -> Result
         Some(index) => {
             let tid = with.thread(index).tid;
             sys::tgkill(with.process.pid(), tid, signal as i32)?;
+            // One that waits is not to run beside the others: it hears of the signal with its answer.
+            with.interrupt(index);
             value(0)
         }
         None => refuse(with, "a signal to another process", libc::ESRCH),

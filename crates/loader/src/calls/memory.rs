@@ -1,6 +1,6 @@
 //! Memory that others could see, which no limit of a process counts. Its own memory it takes without asking.
 
-use super::{Outcome, Result, go_on};
+use super::{Outcome, Result, error, go_on};
 use crate::supervisor::Supervisor;
 use crate::sys;
 use std::ffi::CString;
@@ -16,8 +16,12 @@ pub fn answer(with: &mut Supervisor, number: libc::c_long, args: [u64; 6]) -> Op
     })
 }
 
-/// Only mappings that are not private come here.
+/// Only mappings that are not private come here, or that grow.
 fn map(with: &mut Supervisor, [_, len, _, flags, fd, _]: [u64; 6]) -> Result {
+    if flags & libc::MAP_GROWSDOWN as u64 != 0 {
+        with.refuse("memory that grows by itself".into());
+        return error(libc::ENOMEM);
+    }
     let is_anonymous = flags & libc::MAP_ANONYMOUS as u64 != 0;
     if is_anonymous || with.process.object(fd as i32).is_none() {
         with.allowance.take_shared(len)?;
