@@ -136,7 +136,9 @@ impl Queues {
         }
         let index = self.free.pop().unwrap_or(self.queues.len());
         self.queues.reach(index + 1, |_| Queue::new(id));
-        self.queues[index] = Queue::new(id);
+        // An iterator over a queue that was there before sees none of the tasks to come.
+        let sequence = self.queues[index].sequence;
+        self.queues[index] = Queue { sequence, ..Queue::new(id) };
         if id < DIRECT {
             if self.direct.len() <= id as usize {
                 self.direct.resize(id as usize + 1, NONE);

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 pub struct Kept {
     slots: BTreeSet<u32>,
     /// Those to which a reference was dropped, to be looked at.
-    dropped: Vec<u32>,
+    dropped: BTreeSet<u32>,
 }
 
 impl Core {
@@ -29,7 +29,7 @@ impl Core {
     /// The policy dropped a reference to a task.
     pub fn drop_task(&mut self, address: u64) {
         if let Some(slot) = self.place_of(address).filter(|slot| self.kept.slots.contains(slot)) {
-            self.kept.dropped.push(slot);
+            self.kept.dropped.insert(slot);
         }
     }
 }

@@ -110,13 +110,14 @@ impl Sim {
         self.core.cgroups.set_knobs(id, after);
         let address = self.core.cgroups.address(id);
         let weight = after.weight.as_weight();
+        // As they are written: a group has a weight only when it is idle no more.
+        if before.weight.is_idle() != after.weight.is_idle() {
+            self.call(Op::CgroupSetIdle, cpu, NONE, [address, u64::from(after.weight.is_idle())]);
+        }
         // An idle group's weight stays as it was, and so it is no news when the group is idle no more.
         if !after.weight.is_idle() && weight != self.core.cgroups.weight(id) {
             self.core.cgroups.set_weight(id, weight);
             self.call(Op::CgroupSetWeight, cpu, NONE, [address, u64::from(weight)]);
-        }
-        if before.weight.is_idle() != after.weight.is_idle() {
-            self.call(Op::CgroupSetIdle, cpu, NONE, [address, u64::from(after.weight.is_idle())]);
         }
         if before.bandwidth != after.bandwidth {
             let [period, quota, burst] = bandwidth(after);

@@ -48,7 +48,8 @@ pub(super) const fn of(function: &str) -> Operations {
         let mut at = 0;
         while at < functions.len() {
             if is_same(functions[at], function) {
-                return Operations(bits(operations));
+                let bits = bits(operations);
+                return Operations(if is_unlocked(bits) { bits | OUTSIDE } else { bits });
             }
             at += 1;
         }
@@ -57,8 +58,17 @@ pub(super) const fn of(function: &str) -> Operations {
     Operations(u32::MAX)
 }
 
+/// The bit of what runs outside of all operations.
+const OUTSIDE: u32 = 1 << 31;
+
+/// Whether these are the operations of the functions that need no run queue to be unlocked or locked. Those are there for
+/// programs of user space, too (`scx_kfunc_set_unlocked` is registered for `BPF_PROG_TYPE_SYSCALL`).
+const fn is_unlocked(bits: u32) -> bool {
+    bits >> Op::Init as u8 & 1 == 1 && bits >> Op::Enqueue as u8 & 1 == 0
+}
+
 const fn bits(lists: &[&[Op]]) -> u32 {
-    const { assert!(Op::ALL.len() <= 32) };
+    const { assert!(Op::ALL.len() <= 31) };
     let (mut bits, mut list) = (0, 0);
     while list < lists.len() {
         let mut at = 0;
@@ -84,7 +94,8 @@ impl Operations {
     /// Whether it is one of them; what runs outside of all operations may call what all of them may.
     #[inline(always)]
     pub fn has(self, operation: Option<Op>) -> bool {
-        self.0 == u32::MAX || operation.is_some_and(|op| self.0 >> op as u8 & 1 == 1)
+        let bit = operation.map_or(31, |op| op as u8);
+        self.0 >> bit & 1 == 1
     }
 
     /// What a policy does that calls a function from somewhere else.
@@ -113,7 +124,8 @@ mod tests {
     fn operations_are_those_of_the_sets() {
         let moves = of("scx_bpf_dsq_move");
         assert!(moves.has(Some(Op::Dispatch)) && moves.has(Some(Op::Timer)) && !moves.has(Some(Op::Enqueue)));
-        assert!(!moves.has(None) && of("scx_bpf_kick_cpu").has(None));
+        assert!(moves.has(None) && of("scx_bpf_create_dsq").has(None) && of("scx_bpf_kick_cpu").has(None));
+        assert!(!of("scx_bpf_select_cpu_and").has(None) && !of("scx_bpf_dsq_insert").has(None));
         let text = of("scx_bpf_dsq_insert").complaint("scx_bpf_dsq_insert", Some(Op::Running));
         let end = "calls scx_bpf_dsq_insert from running; a kernel lets these call it: select_cpu, enqueue, dispatch";
         assert_eq!(text, end);

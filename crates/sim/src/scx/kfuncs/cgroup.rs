@@ -64,7 +64,9 @@ kernel_functions! {
             _ => Err(EINVAL),
         };
         let (groups, result) = found.map_or_else(|error| (Vec::new(), error), |groups| (groups, 0));
-        call.check.charge_bytes(8 * groups.len() as u64)?;
+        // Each group's children are looked for among all groups.
+        let looked_at = groups.len() as u64 * call.core.cgroups.tree.len() as u64;
+        call.check.charge_bytes(8 * looked_at)?;
         let handle = call.core.walks.open(groups.into_iter().map(|id| id.0));
         call.check.open_iterator(iterator.address(), ITERATOR, handle)?;
         result

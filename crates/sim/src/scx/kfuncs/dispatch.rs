@@ -1,7 +1,7 @@
 //! Queues: creating them, putting tasks in, moving tasks out.
 
 use super::arguments::Task;
-use super::{EEXIST, EINVAL, ENOENT, NUMA_NO_NODE, kernel_functions};
+use super::{Call, EEXIST, EINVAL, ENOENT, NUMA_NO_NODE, kernel_functions};
 use crate::scx::consts::*;
 use crate::scx::core::Core;
 use crate::scx::dispatching::Moved;
@@ -20,6 +20,13 @@ const NOTED_BYTES: u64 = 16;
 /// The structure of an iterator over a queue, on the policy's stack.
 type DsqIterator = OnStack<48>;
 const ITERATOR: &str = "bpf_iter_scx_dsq";
+
+impl Call<'_, '_> {
+    /// Takes what it costs to look through the queues that are to be given back already; a few are free.
+    fn charge_reenqueues(&mut self) -> Option<()> {
+        self.check.charge_bytes(8 * self.core.reenqueue.len() as u64)
+    }
+}
 
 impl Core {
     /// The user queue of an identity; an unknown one is an error of the policy.
@@ -173,7 +180,7 @@ kernel_functions! {
             Some(queue) => {
                 let core = &mut *call.core;
                 let (handle, noted) = core.iterators.create(&core.queues, queue, reverse);
-                call.check.charge_bytes(8 * noted as u64)?;
+                call.check.charge((noted as u64).saturating_sub(FREE_TASKS.into()))?;
                 call.check.charge_memory("iterators", NOTED_BYTES * noted as u64)?;
                 (handle, 0)
             }
@@ -220,6 +227,7 @@ kernel_functions! {
 
     /// Takes effect when the operation is over, as on a kernel that defers it.
     fn scx_bpf_reenqueue_local(call) -> u32 {
+        call.charge_reenqueues()?;
         let cpu = call.core.this_cpu;
         call.core.ask_reenqueue(cpu);
         call.core.queues.get(cpu).length
@@ -227,12 +235,14 @@ kernel_functions! {
 
     /// The form of later kernels, for all operations.
     fn scx_bpf_reenqueue_local___v2(call) {
+        call.charge_reenqueues()?;
         let cpu = call.core.this_cpu;
         call.core.ask_reenqueue(cpu);
     }
 
     /// The same for any local or user queue.
     fn scx_bpf_dsq_reenq(call, id: u64, flags: u64) {
+        call.charge_reenqueues()?;
         if flags & !SCX_REENQ_ANY != 0 {
             call.core.error(format!("invalid SCX_REENQ flags {flags:#x}"));
             return Some(());

@@ -11,8 +11,11 @@ use schedlab_bpf::{In, Out};
 use std::mem::offset_of;
 
 impl Call<'_, '_> {
-    /// Takes what it costs to go through a mask for each node: nothing on machines of up to 512 CPUs with one node.
+    /// Takes what it costs to go through a mask for each node, where those are kept by node: little on small machines.
     fn charge_nodes(&mut self) -> Option<()> {
+        if !self.core.idle.is_split() {
+            return Some(());
+        }
         let (nodes, words) = (self.core.machine.topology.nodes, self.core.scratch.words());
         self.check.charge(u64::from(nodes) * u64::from(words) / 8)
     }
@@ -101,6 +104,7 @@ fn number(cpu: Option<u32>) -> i32 {
 kernel_functions! {
     fn scx_bpf_select_cpu_dfl(call, task: Task, previous: i32, wake_flags: u64, is_idle: Out<u8>) -> i32 {
         is_idle.set(&call.core.memory, 0);
+        call.charge_nodes()?;
         let Some(from) = call.cpu(previous) else { return Some(previous) };
         if !call.core.idle_is_kept() {
             return Some(previous);
@@ -116,12 +120,14 @@ kernel_functions! {
     }
 
     fn scx_bpf_select_cpu_and(call, task: Task, previous: i32, wake_flags: u64, among: AnyMask, flags: u64) -> i32 {
+        call.charge_nodes()?;
         let Some(previous) = call.cpu(previous) else { return Some(EINVAL) };
         call.core.select_among(task.0, previous, wake_flags, &among.0, flags)
     }
 
     /// The form with packed arguments.
     fn __scx_bpf_select_cpu_and(call, task: Task, among: AnyMask, args: In<{ size_of::<GuestSelectAnd>() as u64 }>) -> i32 {
+        call.charge_nodes()?;
         let previous = args.read::<i32>(&call.core.memory, offset_of!(GuestSelectAnd, prev_cpu));
         let wake_flags = args.read::<u64>(&call.core.memory, offset_of!(GuestSelectAnd, wake_flags));
         let flags = args.read::<u64>(&call.core.memory, offset_of!(GuestSelectAnd, flags));

@@ -12,8 +12,7 @@ const VALUES: usize = 12;
 
 /// The text of a format string with its arguments in an array of 64-bit words.
 fn text(call: &mut Call<'_, '_>, message: Pointer, data: Readable) -> Option<String> {
-    let mut words = data.words(call.check);
-    words.truncate(VALUES);
+    let words = data.first_words(call.check, VALUES);
     let message = call.check.text(message, FORMAT_BYTES)?;
     Some(format(&call.core.memory, &message, &words, TEXT_BYTES))
 }
