@@ -15,8 +15,8 @@
  * Weakness: a task with short slices is switched often, and pays for it; slices are multiples of ticks; a task
  * that wakes without lag and with the usual slice waits until the running one has used up its own.
  *
- * Source: I. Stoica, H. Abdel-Wahab, "Earliest Eligible Virtual Deadline First", 1995; Linux 6.12, 6.18 and 7.1,
- * kernel/sched/fair.c. Task groups and bandwidth limits are left out.
+ * Source: I. Stoica, H. Abdel-Wahab, "Earliest Eligible Virtual Deadline First", 1995; Linux 6.12, 6.18, 7.1 and 7.3,
+ * kernel/sched/fair.c.
  */
 #include <schedlab/common.bpf.h>
 #include <eevdf/hrtick.bpf.h>

@@ -19,7 +19,13 @@ pub struct ControlGroups {
     folders: Vec<PathBuf>,
     /// Which of them are ours to remove, in the order in which they were made.
     made: Vec<PathBuf>,
+    /// The group of this program, and the controllers that were switched on below it.
+    own: PathBuf,
+    switched: Vec<&'static str>,
 }
+
+/// Which controllers the groups below one use.
+const SWITCHES: &str = "cgroup.subtree_control";
 
 /// What the kernel counts of a control group (`cpu.stat`, `cpu.pressure`), in microseconds; what it does not count is absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -97,7 +103,7 @@ impl Counters {
 impl ControlGroups {
     /// Those of a workload without any.
     pub fn none() -> ControlGroups {
-        ControlGroups { folders: Vec::new(), made: Vec::new() }
+        ControlGroups { folders: Vec::new(), made: Vec::new(), own: PathBuf::new(), switched: Vec::new() }
     }
 
     /// Makes those of a tree; `others` says whether there are other programs on the machine.
@@ -112,9 +118,10 @@ impl ControlGroups {
         }
         let own = own_folder()?;
         let needs_cpuset = tree.iter().any(|(_, group)| group.cpus.is_some());
-        let controllers: &[&str] = if needs_cpuset { &["cpu", "cpuset"] } else { &["cpu"] };
+        let controllers: &[&'static str] = if needs_cpuset { &["cpu", "cpuset"] } else { &["cpu"] };
         offered(&own, controllers)?;
-        enable(&own, controllers)?;
+        groups.switched = enable(&own, controllers)?;
+        groups.own = own.clone();
         let root = match others {
             false => own,
             true => groups.folder(own.join(format!("schedlab-{}", std::process::id())))?,
@@ -141,7 +148,7 @@ impl ControlGroups {
                 Partition::Root => "root",
                 Partition::Isolated => "isolated",
             };
-            write(groups.at(id), "cpuset.cpus.partition", word)?;
+            make_partition(groups.at(id), word)?;
         }
         Ok(groups)
     }
@@ -196,7 +203,7 @@ impl ControlGroups {
 }
 
 impl Drop for ControlGroups {
-    /// Removes what was made. A task that has just ended is still in its group for a moment.
+    /// Removes what was made, and switches off what was switched on. A task that has just ended is still in its group for a moment.
     fn drop(&mut self) {
         const TRIES: u32 = 200;
         for folder in self.made.iter().rev() {
@@ -208,6 +215,10 @@ impl Drop for ControlGroups {
                     _ => break,
                 }
             }
+        }
+        for controller in self.switched.iter().rev() {
+            // Another program may use it below by now: then it stays.
+            let _ = fs::write(self.own.join(SWITCHES), format!("-{controller}"));
         }
     }
 }
@@ -255,13 +266,29 @@ fn offered(own: &Path, wanted: &[&str]) -> Result<(), LoadError> {
     }
 }
 
-/// Lets groups below a folder use controllers.
-fn enable(folder: &Path, controllers: &[&str]) -> Result<(), LoadError> {
-    let enabled = fs::read_to_string(folder.join("cgroup.subtree_control")).unwrap_or_default();
-    for controller in controllers.iter().filter(|one| !enabled.split_whitespace().any(|other| other == **one)) {
-        write(folder, "cgroup.subtree_control", &format!("+{controller}"))?;
+/// Lets groups below a folder use controllers; gives those that it has switched on.
+fn enable(folder: &Path, controllers: &[&'static str]) -> Result<Vec<&'static str>, LoadError> {
+    let enabled = fs::read_to_string(folder.join(SWITCHES)).unwrap_or_default();
+    let is_off = |one: &&&'static str| !enabled.split_whitespace().any(|other| other == **one);
+    let switched: Vec<&'static str> = controllers.iter().filter(is_off).copied().collect();
+    for controller in &switched {
+        write(folder, SWITCHES, &format!("+{controller}"))?;
     }
-    Ok(())
+    Ok(switched)
+}
+
+/// Gives a group CPUs of its own. A kernel takes the word also where it cannot, and says so when it is asked.
+fn make_partition(folder: &Path, word: &str) -> Result<(), LoadError> {
+    const FILE: &str = "cpuset.cpus.partition";
+    write(folder, FILE, word)?;
+    let state = fs::read_to_string(folder.join(FILE)).unwrap_or_default();
+    match state.contains("invalid") {
+        false => Ok(()),
+        true => {
+            let name = folder.file_name().unwrap_or_default().to_string_lossy();
+            Err(LoadError::Refused(format!("the control group `{name}` cannot be a partition here: {}", state.trim())))
+        }
+    }
 }
 
 fn write_knobs(folder: &Path, knobs: Knobs) -> Result<(), LoadError> {
@@ -282,17 +309,16 @@ fn write_knobs(folder: &Path, knobs: Knobs) -> Result<(), LoadError> {
 }
 
 fn write_weight(folder: &Path, weight: Weight) -> Result<(), LoadError> {
-    match weight {
-        Weight::Weight(weight) => {
-            // A group that was idle has to be told that it is not any more.
-            if fs::read_to_string(folder.join("cpu.idle")).is_ok_and(|idle| idle.trim() == "1") {
-                write(folder, "cpu.idle", "0")?;
-            }
-            write(folder, "cpu.weight", &weight.to_string())
-        }
-        Weight::Nice(nice) => write(folder, "cpu.weight.nice", &nice.to_string()),
-        Weight::Idle => write(folder, "cpu.idle", "1"),
+    let (file, value) = match weight {
+        Weight::Weight(weight) => ("cpu.weight", weight.to_string()),
+        Weight::Nice(nice) => ("cpu.weight.nice", nice.to_string()),
+        Weight::Idle => return write(folder, "cpu.idle", "1"),
+    };
+    // A group that was idle has to be told that it is not any more.
+    if fs::read_to_string(folder.join("cpu.idle")).is_ok_and(|idle| idle.trim() == "1") {
+        write(folder, "cpu.idle", "0")?;
     }
+    write(folder, file, &value)
 }
 
 fn write(folder: &Path, file: &str, text: &str) -> Result<(), LoadError> {

@@ -9,6 +9,11 @@ const NICE_WEIGHTS: [u32; 40] = [
     1991, 1586, 1277, 1024, 820, 655, 526, 423, 335, 272, 215, 172, 137, 110, 87, 70, 56, 45, 36, 29, 23, 18, 15,
 ];
 
+/// That of a nice value.
+pub(crate) fn nice_weight(nice: i8) -> u32 {
+    NICE_WEIGHTS[(i32::from(nice) + 20).clamp(0, 39) as usize]
+}
+
 /// The weight of `SCHED_IDLE` (`WEIGHT_IDLEPRIO` in `kernel/sched/sched.h`).
 const IDLE_WEIGHT: u32 = 3;
 
@@ -19,7 +24,7 @@ pub fn weight(role: &Role) -> Option<u32> {
         return None;
     }
     match role.class {
-        Class::Other | Class::Batch => Some(NICE_WEIGHTS[(i32::from(role.nice) + 20).clamp(0, 39) as usize]),
+        Class::Other | Class::Batch => Some(nice_weight(role.nice)),
         Class::Idle => Some(IDLE_WEIGHT),
         Class::Fifo(_) | Class::RoundRobin(_) => None,
     }

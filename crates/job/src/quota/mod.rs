@@ -124,6 +124,11 @@ impl Question {
         if wanted.search != Knob::Limit && (wanted.period.is_some() || wanted.burst.is_some()) {
             return input("--period and --burst are the form of the limits that --search limit tries".into());
         }
+        if let Some(period) = wanted.period
+            && let Some(refusal) = (Bandwidth { period, ..Bandwidth::default() }).refusal()
+        {
+            return input(refusal);
+        }
         if wanted.search == Knob::Burst && limit.quota.is_none() {
             return input(format!(
                 "`{path}` has no limit whose burst could be searched for: give it one, as in --limit 200ms/100ms"

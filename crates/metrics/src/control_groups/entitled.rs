@@ -4,7 +4,7 @@
 //! group what those below it can use, its CPUs and its quota. What one leaves goes to the others by their weights (weighted
 //! max-min fairness).
 
-use crate::fairness::changes_weight;
+use crate::fairness::{changes_weight, nice_weight};
 use schedlab_model::control_group::{ControlGroups as Tree, Weight};
 use schedlab_model::ids::ControlGroupId;
 use schedlab_model::workload::{Step, Workload};
@@ -136,10 +136,12 @@ impl Entitled {
     }
 }
 
-/// In the unit of task weights, 1024 for nice 0 (`sched_weight_from_cgroup`).
+/// In the unit of task weights, 1024 for nice 0 (`sched_weight_from_cgroup`). A nice value is that of a task, exactly
+/// (`cpu_weight_nice_write_s64`).
 fn weight(weight: Weight) -> f64 {
     match weight {
         Weight::Idle => IDLE_WEIGHT,
+        Weight::Nice(nice) => f64::from(nice_weight(nice)),
         other => (f64::from(other.as_weight()) * 1024.0 / 100.0).round(),
     }
 }

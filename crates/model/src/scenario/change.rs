@@ -1,6 +1,7 @@
 //! A scenario in which some values are others, each named by its path: `run.duration`, `machine.cpus`,
 //! `task.worker.count`, `task.worker.loop.0.compute`. In a list the next word is a table's name, or a number from 0 on.
 
+use super::control_group;
 use super::error::did_you_mean;
 use super::{Scenario, ScenarioError, Written, error};
 use toml::{Table, Value};
@@ -66,8 +67,12 @@ impl Scenario {
         }
         match here {
             Value::Table(table) => {
-                let said = INSTEAD.iter().filter(|(table, keys)| *table == way && keys.contains(&last));
-                said.flat_map(|(_, keys)| keys).for_each(|twin| _ = table.remove(*twin));
+                let place = if way.starts_with("control_group.") { "control_group" } else { way };
+                if place == "control_group" {
+                    control_group::without_runtime(table).map_err(&wrong)?;
+                }
+                let said = INSTEAD.iter().filter(|(table, keys)| *table == place && keys.contains(&last));
+                said.flat_map(|(_, keys)| *keys).for_each(|twin| _ = table.remove(*twin));
                 table.insert(last.into(), value.clone());
             }
             _ => return Err(wrong(format!("`{last}` is in no table"))),
@@ -81,7 +86,8 @@ impl Scenario {
 }
 
 /// Keys of a table of which one stands instead of the other.
-const INSTEAD: [(&str, [&str; 2]); 2] = [("machine", ["cpus", "topology"]), ("machine", ["hz", "tick"])];
+const INSTEAD: [(&str, &[&str]); 3] =
+    [("machine", &["cpus", "topology"]), ("machine", &["hz", "tick"]), ("control_group", &["weight", "nice", "idle"])];
 
 /// The words that lead on from here.
 fn names(here: &Value) -> Box<dyn Iterator<Item = &str> + '_> {
@@ -130,6 +136,29 @@ mod tests {
         assert!(changed.with("task.b.loop.1.compute", &Value::String("2ms".into())).is_err());
         assert_ne!(changed.hash(), scenario.hash());
         assert_eq!(scenario.with("machine.cpus", &Value::Integer(1)).unwrap().hash(), scenario.hash());
+    }
+
+    #[test]
+    fn knobs_stand_instead_of_what_a_runtime_says() {
+        let group = |keys: &str| {
+            let tables = format!("{TEXT}[[control_group]]\npath = \"pod\"\n{keys}\n");
+            Scenario::parse(&tables, "t").unwrap()
+        };
+        let knobs = |scenario: &Scenario| {
+            let tree = scenario.compile().unwrap().control_groups;
+            tree[tree.find("pod").unwrap()].knobs
+        };
+        let pod = group("kubernetes = { requests = \"1\", limits = \"1.5\", conversion = \"old\" }");
+        let changed = pod.with("control_group.pod.max", &Value::String("20ms".into())).unwrap();
+        assert_eq!(knobs(&changed).weight, knobs(&pod).weight);
+        assert_eq!(knobs(&changed).bandwidth.quota, Some(Time::from_ms(20)));
+        let changed = pod.with("control_group.pod.weight", &Value::Integer(7)).unwrap();
+        assert_eq!((knobs(&changed).weight.as_weight(), knobs(&changed).bandwidth), (7, knobs(&pod).bandwidth));
+        let unit = group("systemd = { CPUWeight = \"idle\", CPUQuota = \"8%\" }");
+        let changed = unit.with("control_group.pod.burst", &Value::String("1ms".into())).unwrap();
+        assert!(knobs(&changed).weight.is_idle() && knobs(&changed).bandwidth.quota == Some(Time::from_ms(8)));
+        let nice = group("nice = 5").with("control_group.pod.weight", &Value::Integer(7)).unwrap();
+        assert_eq!(knobs(&nice).weight.as_weight(), 7);
     }
 
     #[test]

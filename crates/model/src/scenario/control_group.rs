@@ -254,6 +254,31 @@ fn fill(tree: &mut ControlGroups, id: ControlGroupId, written: &ControlGroup, at
     Ok(())
 }
 
+/// Writes the knobs into a table instead of what a runtime says, so that one of them can be changed.
+pub(super) fn without_runtime(table: &mut toml::Table) -> Result<(), String> {
+    if !["kubernetes", "systemd"].iter().any(|key| table.contains_key(*key)) {
+        return Ok(());
+    }
+    let group: ControlGroup =
+        toml::Value::Table(table.clone()).try_into().map_err(|error: toml::de::Error| error.message().to_string())?;
+    let (weight, max) = match (&group.kubernetes, &group.systemd) {
+        (Some(pod), _) => pod.given(),
+        (None, Some(unit)) => unit.given()?,
+        (None, None) => (None, None),
+    };
+    table.remove("kubernetes");
+    table.remove("systemd");
+    match weight {
+        Some(Weight::Idle) => _ = table.insert("idle".into(), true.into()),
+        Some(weight) => _ = table.insert("weight".into(), i64::from(weight.as_weight()).into()),
+        None => {}
+    }
+    if let Some(max) = max {
+        table.insert("max".into(), max.write().into());
+    }
+    Ok(())
+}
+
 /// Weight and limit, from the knobs or from what stands for them.
 fn given(written: &ControlGroup, knobs: Given, at: &At) -> Result<Given, Fault> {
     let others = match (&written.kubernetes, &written.systemd) {
@@ -289,7 +314,7 @@ fn take_exclusive_cpus(tree: &mut ControlGroups, places: &BTreeMap<&str, usize>,
         .filter(|(id, group)| *id != ControlGroupId::ROOT && group.partition != Partition::Member)
         .map(|(id, _)| id)
         .collect();
-    for id in partitions {
+    for id in partitions.iter().copied() {
         let table = at.index(places[tree[id].path.as_str()]);
         let here = table.key("partition");
         let parent = tree[id].parent.expect("not the root");
@@ -298,6 +323,15 @@ fn take_exclusive_cpus(tree: &mut ControlGroups, places: &BTreeMap<&str, usize>,
         }
         if tree[parent].partition == Partition::Member {
             return Err(here.fault("the control group above is no partition: make it one, too"));
+        }
+        let is_related =
+            |other: ControlGroupId| [(id, other), (other, id)].iter().any(|(a, b)| tree.upward(*a).any(|up| up == *b));
+        for other in partitions.iter().copied().filter(|other| !is_related(*other)) {
+            let theirs = tree[other].cpus.clone().unwrap_or_default();
+            if let Some(cpu) = tree[id].cpus.iter().flat_map(CpuSet::iter).find(|cpu| theirs.contains(*cpu)) {
+                let message = format!("CPU {cpu} would be in two partitions, here and in `{}`", tree[other].path);
+                return Err(here.fault(message));
+            }
         }
         let own = tree[id].effective_cpus.clone();
         let others: Vec<ControlGroupId> =
