@@ -85,9 +85,9 @@ fn by_perf(text: &str, name: &str) -> Seen {
     Seen::of(delays.filter(|delay| *delay > 0.0).collect())
 }
 
-/// What our own list says about it.
+/// What our own list says about it. Where the kernel has hidden a switch, the end of a wait is not known.
 fn by_us(list: &str, name: &str) -> Seen {
-    let lines = list.lines().filter(|line| line.contains(&format!("  {name}/0 ")));
+    let lines = list.lines().filter(|line| line.contains(&format!("  {name}/0 ")) && !line.ends_with("not known"));
     let latencies = lines.map(|line| {
         let time = line.split_whitespace().last().and_then(|time| Time::read(time).ok()).unwrap();
         time.ns() as f64 / 1000.0
