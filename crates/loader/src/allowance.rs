@@ -41,7 +41,7 @@ impl Allowance {
 /// What is to be said of a program that failed when it had taken this much memory.
 pub fn words(peak_bytes: u64) -> String {
     match peak_bytes > MEMORY_BYTES / 10 * 9 {
-        true => format!(" when it had taken {} GiB of memory, which is all that its machine has", MEMORY_BYTES >> 30),
+        true => format!(" (it had taken {} GiB of memory, all that its machine has)", MEMORY_BYTES >> 30),
         false => String::new(),
     }
 }
