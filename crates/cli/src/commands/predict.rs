@@ -3,6 +3,7 @@
 use crate::args::PredictArgs;
 use crate::failure::Failure;
 use crate::{interrupt, output, progress};
+use schedlab_boundary::own::Folder;
 use schedlab_campaign::{Runner, threads};
 use schedlab_job::predict::{PredictError, Prediction, Question, predict};
 use schedlab_venue::{Monitor, TraceOf};
@@ -11,7 +12,7 @@ use std::sync::Arc;
 /// Models, checks, predicts and prints.
 pub fn run(args: &PredictArgs) -> Result<(), Failure> {
     let trace = TraceOf::recording(&args.recording)?;
-    let folder = tempfile::tempdir().map_err(|error| Failure::Failed(format!("no folder for the model: {error}")))?;
+    let folder = Folder::new().map_err(|error| Failure::Failed(format!("no folder for the model: {error}")))?;
     let question = Question {
         trace: trace.path(),
         steps: &folder.path().join("model.steps.parquet"),
