@@ -291,9 +291,10 @@ impl<'a> Check<'a> {
     }
 
     /// Takes what it costs to look through what is held; a few references are free.
+    #[inline]
     pub(crate) fn charge_references(&mut self) -> Option<()> {
         let held = self.vm().references.len() as u64;
-        self.charge(held / REFERENCES_PER_STEP)
+        if held < REFERENCES_PER_STEP { Some(()) } else { self.charge(held / REFERENCES_PER_STEP) }
     }
 
     /// How many locks the program holds.

@@ -27,7 +27,7 @@ impl OwnerTable {
     pub fn index(&self, address: u64) -> Option<u32> {
         let offset = address.checked_sub(self.base)?;
         let index = offset.checked_div(u64::from(self.stride))?;
-        let is_one = offset.is_multiple_of(u64::from(self.stride)) && index < u64::from(self.count);
+        let is_one = index < u64::from(self.count) && index * u64::from(self.stride) == offset;
         is_one.then_some(index as u32)
     }
 }
