@@ -344,11 +344,6 @@ impl<'a> Check<'a> {
         self.give_up(address, type_name, |held| *held == Held::Kernel(type_name)).map(|_| ())
     }
 
-    /// Whether a map or an object of the program's keeps a reference to a kernel object.
-    pub fn keeps(&mut self, object: u64) -> bool {
-        self.vm().keeps(object)
-    }
-
     /// Notes an iterator of the host's in a structure on the program's stack; `handle` is what the host finds it by.
     pub fn open_iterator(&mut self, address: u64, name: &'static str, handle: u64) -> Option<()> {
         self.open(address, Held::Iterator(name, handle))

@@ -120,8 +120,8 @@ impl ControlGroups {
         let needs_cpuset = tree.iter().any(|(_, group)| group.cpus.is_some());
         let controllers: &[&'static str] = if needs_cpuset { &["cpu", "cpuset"] } else { &["cpu"] };
         offered(&own, controllers)?;
-        groups.switched = enable(&own, controllers)?;
         groups.own = own.clone();
+        enable(&own, controllers, |controller| groups.switched.push(controller))?;
         let root = match others {
             false => own,
             true => groups.folder(own.join(format!("schedlab-{}", std::process::id())))?,
@@ -129,13 +129,13 @@ impl ControlGroups {
         groups.folders.push(root.clone());
         let has_children = |id: ControlGroupId| tree.children(id).next().is_some();
         if others {
-            enable(&root, controllers)?;
+            enable(&root, controllers, |_| ())?;
         }
         for (id, group) in tree.iter().skip(1) {
             let folder = groups.folder(root.join(&group.path))?;
             groups.folders.push(folder.clone());
             if has_children(id) {
-                enable(&folder, controllers)?;
+                enable(&folder, controllers, |_| ())?;
             }
             write_knobs(&folder, group.knobs)?;
             if let Some(cpus) = &group.cpus {
@@ -203,7 +203,8 @@ impl ControlGroups {
 }
 
 impl Drop for ControlGroups {
-    /// Removes what was made, and switches off what was switched on. A task that has just ended is still in its group for a moment.
+    /// Removes what was made, and switches off what was switched on. A task that has just ended is still in its group for a
+    /// moment.
     fn drop(&mut self) {
         const TRIES: u32 = 200;
         for folder in self.made.iter().rev() {
@@ -266,15 +267,18 @@ fn offered(own: &Path, wanted: &[&str]) -> Result<(), LoadError> {
     }
 }
 
-/// Lets groups below a folder use controllers; gives those that it has switched on.
-fn enable(folder: &Path, controllers: &[&'static str]) -> Result<Vec<&'static str>, LoadError> {
+/// Lets groups below a folder use controllers; `switched` hears of each that was off.
+fn enable(
+    folder: &Path,
+    controllers: &[&'static str],
+    mut switched: impl FnMut(&'static str),
+) -> Result<(), LoadError> {
     let enabled = fs::read_to_string(folder.join(SWITCHES)).unwrap_or_default();
-    let is_off = |one: &&&'static str| !enabled.split_whitespace().any(|other| other == **one);
-    let switched: Vec<&'static str> = controllers.iter().filter(is_off).copied().collect();
-    for controller in &switched {
+    for controller in controllers.iter().filter(|one| !enabled.split_whitespace().any(|other| other == **one)) {
         write(folder, SWITCHES, &format!("+{controller}"))?;
+        switched(controller);
     }
-    Ok(switched)
+    Ok(())
 }
 
 /// Gives a group CPUs of its own. A kernel takes the word also where it cannot, and says so when it is asked.

@@ -19,12 +19,12 @@ impl Failure {
 
     /// What happened to a task that runs a program.
     pub fn text(self, program: &str) -> String {
+        if self == Failure::ADJUST {
+            return "the kernel refuses what its step `adjust` writes, which may not be with what is there: a burst of \
+                    more than the quota"
+                .into();
+        }
         let what = match self.0 {
-            _ if self == Failure::ADJUST => {
-                return "the kernel refuses what its step `adjust` writes, which may not be with what is there: a burst of \
-                        more than the quota"
-                    .into();
-            }
             status @ ..0 => format!("did not start: {}", io::Error::from_raw_os_error(-status)),
             status if libc::WIFSIGNALED(status) => format!("was killed by signal {}", libc::WTERMSIG(status)),
             status => format!("ended with code {}", libc::WEXITSTATUS(status)),

@@ -119,14 +119,18 @@ impl Process {
 
     /// Whether a thread sleeps in the host's kernel, or is stopped, as by SIGSTOP.
     pub(crate) fn is_asleep(&self, tid: pid_t) -> bool {
-        let text = std::fs::read_to_string(format!("/proc/{}/task/{tid}/stat", self.pid)).unwrap_or_default();
-        text.rsplit_once(')').is_some_and(|(_, behind)| behind.trim_start().starts_with(['S', 'T', 't']))
+        self.state_of(tid).is_some_and(|state| "STt".contains(state))
     }
 
-    /// Whether a thread has ended and is only counted still.
+    /// Whether a thread has ended, though it may still be counted.
     pub(crate) fn is_over(&self, tid: pid_t) -> bool {
-        let text = std::fs::read_to_string(format!("/proc/{}/task/{tid}/stat", self.pid)).unwrap_or_default();
-        text.rsplit_once(')').is_some_and(|(_, behind)| behind.trim_start().starts_with(['Z', 'X']))
+        self.state_of(tid).is_none_or(|state| "ZX".contains(state))
+    }
+
+    /// The letter of a thread's state; none where there is no such thread.
+    fn state_of(&self, tid: pid_t) -> Option<char> {
+        let text = std::fs::read_to_string(format!("/proc/{}/task/{tid}/stat", self.pid)).ok()?;
+        text.rsplit_once(')')?.1.trim_start().chars().next()
     }
 
     /// The threads that it has now, by the host's numbers.

@@ -354,7 +354,7 @@ impl Supervisor {
 
     /// The first thread stays as long as there are others, without doing anything.
     fn await_end_of(&mut self, tid: libc::pid_t) -> Result<(), LoaderError> {
-        while self.process.threads().contains(&tid) && !self.process.is_over(tid) {
+        while !self.process.is_over(tid) {
             std::thread::yield_now();
         }
         Ok(())

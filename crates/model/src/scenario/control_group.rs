@@ -261,11 +261,7 @@ pub(super) fn without_runtime(table: &mut toml::Table) -> Result<(), String> {
     }
     let group: ControlGroup =
         toml::Value::Table(table.clone()).try_into().map_err(|error: toml::de::Error| error.message().to_string())?;
-    let (weight, max) = match (&group.kubernetes, &group.systemd) {
-        (Some(pod), _) => pod.given(),
-        (None, Some(unit)) => unit.given()?,
-        (None, None) => (None, None),
-    };
+    let (weight, max) = by_runtime(&group)?.unwrap_or_default();
     table.remove("kubernetes");
     table.remove("systemd");
     match weight {
@@ -279,13 +275,20 @@ pub(super) fn without_runtime(table: &mut toml::Table) -> Result<(), String> {
     Ok(())
 }
 
+/// Weight and limit as a runtime says them; none where there is none.
+fn by_runtime(written: &ControlGroup) -> Result<Option<Given>, String> {
+    match (&written.kubernetes, &written.systemd) {
+        (None, None) => Ok(None),
+        (Some(pod), None) => Ok(Some(pod.given())),
+        (None, Some(unit)) => unit.given().map(Some),
+        (Some(_), Some(_)) => Err("`kubernetes` and `systemd` say the same: keep one".into()),
+    }
+}
+
 /// Weight and limit, from the knobs or from what stands for them.
 fn given(written: &ControlGroup, knobs: Given, at: &At) -> Result<Given, Fault> {
-    let others = match (&written.kubernetes, &written.systemd) {
-        (None, None) => return Ok(knobs),
-        (Some(pod), None) => pod.given(),
-        (None, Some(unit)) => unit.given().map_err(|message| at.key("systemd").fault(message))?,
-        (Some(_), Some(_)) => return Err(at.key("systemd").fault("`kubernetes` and `systemd` say the same: keep one")),
+    let Some(others) = by_runtime(written).map_err(|message| at.key("systemd").fault(message))? else {
+        return Ok(knobs);
     };
     match knobs {
         (None, None) => Ok(others),

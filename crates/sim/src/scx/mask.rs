@@ -93,10 +93,9 @@ impl Mask {
 
     /// The first of `cpus` CPUs that is not in it.
     pub fn first_missing(&self, cpus: u32) -> Option<u32> {
-        let mut full = (0..self.words).take_while(|&i| self.word(i) == u64::MAX);
-        let index = full.by_ref().count() as u32;
-        let cpu = if index < self.words { index * 64 + self.word(index).trailing_ones() } else { index * 64 };
-        (cpu < cpus).then_some(cpu)
+        let mut words = (0..self.words).map(|i| (i, self.word(i).trailing_ones()));
+        let found = words.find_map(|(i, ones)| (ones < 64).then_some(i * 64 + ones));
+        found.filter(|&cpu| cpu < cpus)
     }
 
     /// Whether all members are in another mask.

@@ -17,22 +17,26 @@ const CPU_RELEASE: &[Op] = &[Op::CpuRelease];
 /// Where a CPU is chosen for a task.
 const SELECT_CPU: &[Op] = &[Op::SelectCpu, Op::Enqueue];
 
-/// Functions, and the operations that may call them.
-const SETS: &[(&[&str], &[&[Op]])] = &[
+/// Functions, the operations that may call them, and whether programs that user space runs may, too
+/// (`scx_kfunc_set_unlocked` is registered for `BPF_PROG_TYPE_SYSCALL`).
+const SETS: &[(&[&str], &[&[Op]], bool)] = &[
     (
         &["scx_bpf_dsq_insert", "scx_bpf_dsq_insert___v2", "scx_bpf_dsq_insert_vtime", "__scx_bpf_dsq_insert_vtime"],
         &[ENQUEUE],
+        false,
     ),
-    (&["scx_bpf_dispatch_nr_slots", "scx_bpf_dispatch_cancel", "scx_bpf_dsq_move_to_local"], &[DISPATCH]),
+    (&["scx_bpf_dispatch_nr_slots", "scx_bpf_dispatch_cancel", "scx_bpf_dsq_move_to_local"], &[DISPATCH], false),
     (
         &["scx_bpf_dsq_move_set_slice", "scx_bpf_dsq_move_set_vtime", "scx_bpf_dsq_move", "scx_bpf_dsq_move_vtime"],
         &[DISPATCH, SLEEPABLE, TIMER],
+        true,
     ),
-    (&["scx_bpf_reenqueue_local"], &[CPU_RELEASE]),
-    (&["scx_bpf_create_dsq"], &[SLEEPABLE]),
+    (&["scx_bpf_reenqueue_local"], &[CPU_RELEASE], false),
+    (&["scx_bpf_create_dsq"], &[SLEEPABLE], true),
     (
         &["scx_bpf_select_cpu_dfl", "scx_bpf_select_cpu_and", "__scx_bpf_select_cpu_and"],
         &[SELECT_CPU, SLEEPABLE, TIMER],
+        false,
     ),
 ];
 
@@ -44,12 +48,12 @@ pub(super) struct Operations(u32);
 pub(super) const fn of(function: &str) -> Operations {
     let mut set = 0;
     while set < SETS.len() {
-        let (functions, operations) = SETS[set];
+        let (functions, operations, outside) = SETS[set];
         let mut at = 0;
         while at < functions.len() {
             if is_same(functions[at], function) {
                 let bits = bits(operations);
-                return Operations(if is_unlocked(bits) { bits | OUTSIDE } else { bits });
+                return Operations(if outside { bits | OUTSIDE } else { bits });
             }
             at += 1;
         }
@@ -60,12 +64,6 @@ pub(super) const fn of(function: &str) -> Operations {
 
 /// The bit of what runs outside of all operations.
 const OUTSIDE: u32 = 1 << 31;
-
-/// Whether these are the operations of the functions that need no run queue to be unlocked or locked. Those are there for
-/// programs of user space, too (`scx_kfunc_set_unlocked` is registered for `BPF_PROG_TYPE_SYSCALL`).
-const fn is_unlocked(bits: u32) -> bool {
-    bits >> Op::Init as u8 & 1 == 1 && bits >> Op::Enqueue as u8 & 1 == 0
-}
 
 const fn bits(lists: &[&[Op]]) -> u32 {
     const { assert!(Op::ALL.len() <= 31) };
@@ -115,7 +113,7 @@ mod tests {
     #[test]
     fn every_function_of_the_table_is_there() {
         let known: Vec<&str> = super::super::all().iter().map(|function| function.name()).collect();
-        for name in SETS.iter().flat_map(|(functions, _)| *functions) {
+        for name in SETS.iter().flat_map(|(functions, ..)| *functions) {
             assert!(known.contains(name), "{name}");
         }
     }
