@@ -17,9 +17,12 @@ const CPU_RELEASE: &[Op] = &[Op::CpuRelease];
 /// Where a CPU is chosen for a task.
 const SELECT_CPU: &[Op] = &[Op::SelectCpu, Op::Enqueue];
 
-/// Functions, the operations that may call them, and whether programs that user space runs may, too
+/// Functions, the operations that may call them, and whether programs that user space runs may.
+type Set = (&'static [&'static str], &'static [&'static [Op]], bool);
+
+/// All sets. Functions that need no run queue to be locked are there for programs that user space runs, too
 /// (`scx_kfunc_set_unlocked` is registered for `BPF_PROG_TYPE_SYSCALL`).
-const SETS: &[(&[&str], &[&[Op]], bool)] = &[
+const SETS: &[Set] = &[
     (
         &["scx_bpf_dsq_insert", "scx_bpf_dsq_insert___v2", "scx_bpf_dsq_insert_vtime", "__scx_bpf_dsq_insert_vtime"],
         &[ENQUEUE],
