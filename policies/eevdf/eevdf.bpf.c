@@ -34,6 +34,7 @@ static inline void weigh(const struct task_struct *p, struct fair_task *t)
 {
 	weigh_by_nice(p, t);
 	t->own_weight = t->weight;
+	t->scaled_weight = scaled(t->weight);
 }
 
 static inline void on_moved(struct fair_task *t, s32 cpu)
@@ -92,7 +93,7 @@ void BPF_STRUCT_OPS(eevdf_runnable, struct task_struct *p, u64 enq_flags)
 	struct fair_queue *q = queue_of(cpu), *before;
 	struct fair_task *t = task_of(p);
 	u64 now = scx_bpf_now();
-	bool goes_on = false;
+	enum comeback comeback = ANEW;
 
 	if (!t || !q)
 		return;
@@ -102,23 +103,15 @@ void BPF_STRUCT_OPS(eevdf_runnable, struct task_struct *p, u64 enq_flags)
 	t->clock.was_new = t->fresh;
 	t->clock.was_debtor = before && debt_of(before, t, p->pid);
 	if (before && t->clock.is_debtor)
-		goes_on = return_from_debt(before, t, p->pid, t->cpu == cpu, now);
+		comeback = return_from_debt(before, t, p->pid, t->cpu == cpu, now);
 	t->clock.slice = slice_of(p);
 	come_to_cpu(q, t, cpu, now);
-	if (has_control_groups()) {
-		begin_use(t->control_slot, cpu, now);
-		if (is_held_back(t, cpu)) {
-			t->aside = true;
-			t->fresh = false;
-			tell_throttled(p, true);
-			arm_idle(now);
-			return;
-		}
-		join_groups(t, cpu, now);
-		if (!goes_on)
-			weigh_newcomer(t, cpu);
+	if (has_control_groups() && !enter_groups(p, t, cpu, comeback != ANEW, now)) {
+		t->fresh = false;
+		arm_idle(now);
+		return;
 	}
-	if (!goes_on)
+	if (comeback != TO_ITS_PLACE)
 		place(q, t, t->fresh, now);
 	t->fresh = false;
 	enter_tree(q, t);
@@ -259,6 +252,7 @@ void BPF_STRUCT_OPS(eevdf_running, struct task_struct *p)
 	clear_rest(&q->clock);
 	begin_running(q, p, t, now);
 	q->running_slot = t->control_slot;
+	q->running_scaled = t->scaled_weight;
 	q->clock.cpu = cpu;
 	q->clock.vruntime = t->clock.vruntime;
 	q->clock.deadline = t->clock.deadline;
@@ -316,10 +310,11 @@ void BPF_STRUCT_OPS(eevdf_quiescent, struct task_struct *p, u64 deq_flags)
 		hasten_balancing(q, t, now);
 	count_out(q, t, now);
 	leave_tree(q, t);
-	if (has_control_groups())
+	owes = owes && become_debtor(q, t, p->pid);
+	if (has_control_groups() && owes)
+		rest_in_groups(t, t->cpu, now);
+	else if (has_control_groups())
 		leave_groups(t, t->cpu, now);
-	if (owes)
-		become_debtor(q, t, p->pid);
 	if (!sleeps)
 		keep_distance(&t->clock);
 }
@@ -344,17 +339,17 @@ void BPF_STRUCT_OPS(eevdf_set_weight, struct task_struct *p, u32 weight)
 {
 	struct fair_task *t = task_of(p);
 	struct fair_queue *q = t ? queue_of(t->cpu) : NULL;
-	u32 after = weight_of(p);
+	u64 after = scaled(weight_of(p));
 	u64 now = scx_bpf_now();
 
 	if (!q)
 		return;
 	note_priority(p, t);
-	if (t->clock.is_debtor)
-		return_from_debt(q, t, p->pid, t->cpu == scx_bpf_task_cpu(p), now);
-	t->clock.lag = rescaled(t->clock.lag, t->weight, after);
+	if (t->clock.is_debtor && return_from_debt(q, t, p->pid, t->cpu == scx_bpf_task_cpu(p), now) != ANEW)
+		clear_from_groups(t->control_slot, t->own_weight, t->cpu, now);
+	t->clock.lag = rescaled(t->clock.lag, t->scaled_weight, after);
 	if (t->clock.is_relative)
-		t->clock.deadline = rescaled(t->clock.deadline, t->weight, after);
+		t->clock.deadline = rescaled(t->clock.deadline, t->scaled_weight, after);
 	reweigh(q, p, t, now);
 }
 
@@ -366,7 +361,7 @@ s32 BPF_STRUCT_OPS(eevdf_init_task, struct task_struct *p, struct scx_init_task_
 		return -ENOMEM;
 	t->clock.waker = -1;
 	if (has_control_groups())
-		t->control_slot = slot_of(args->cgroup);
+		t->control_slot = join_slot(args->cgroup);
 	return 0;
 }
 

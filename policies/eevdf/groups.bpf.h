@@ -46,37 +46,21 @@ static inline u64 aside_dsq(u32 slot, u32 cpu)
 	return ASIDE_DSQ + slot * control_cpus + cpu;
 }
 
-static inline bool has_group_weights(void)
+static inline void set_weight(struct fair_task *t, u64 weight)
 {
-	return has_control_groups() && version >= LINUX_7_3;
-}
-
-/* A task comes to a queue, or leaves it: its groups know. */
-static inline void join_groups(const struct fair_task *t, s32 cpu, u64 now)
-{
-	count_in_groups(t->control_slot, cpu, 1, t->own_weight, now);
-}
-
-static inline void leave_groups(const struct fair_task *t, s32 cpu, u64 now)
-{
-	count_in_groups(t->control_slot, cpu, -1, -(s64)t->own_weight, now);
-	end_use(t->control_slot, cpu, now);
-}
-
-static inline void set_weight(struct fair_task *t, u32 weight)
-{
-	t->weight = weight;
-	t->inverse = inverse_of_sum(weight);
+	t->scaled_weight = weight;
+	t->weight = unscaled(weight);
+	t->inverse = inverse_of_sum(t->weight);
 }
 
 /* A task that is in no queue has another weight from now on. */
-static inline void rescale(struct fair_task *t, u32 weight)
+static inline void rescale(struct fair_task *t, u64 weight)
 {
-	if (weight == t->weight)
+	if (weight == t->scaled_weight)
 		return;
-	t->clock.lag = rescaled(t->clock.lag, t->weight, weight);
+	t->clock.lag = rescaled(t->clock.lag, t->scaled_weight, weight);
 	if (t->clock.is_relative)
-		t->clock.deadline = rescaled(t->clock.deadline, t->weight, weight);
+		t->clock.deadline = rescaled(t->clock.deadline, t->scaled_weight, weight);
 	set_weight(t, weight);
 }
 
@@ -87,20 +71,29 @@ static inline void weigh_newcomer(struct fair_task *t, s32 cpu)
 		rescale(t, weight_in_groups(t->control_slot, cpu, t->own_weight));
 }
 
-/* The same for one that is at @vruntime: it keeps its lag and its distance to its deadline, in its own measure. */
-static inline bool reweigh_at(struct fair_queue *q, struct fair_task *t, u64 *vruntime, u64 *deadline, s32 cpu, u64 now)
+/* Where a task is in virtual time. */
+struct place {
+	u64 vruntime;
+	u64 deadline;
+	u64 protected_until; /* not later than `vruntime`: it is not protected */
+};
+
+/* The same for one in its place: it keeps its lag, and its distances, in its own measure. */
+static bool reweigh_at(struct fair_queue *q, struct fair_task *t, struct place *at, s32 cpu, u64 now)
 {
-	u32 before = t->weight, after = weight_in_groups(t->control_slot, cpu, t->own_weight);
-	u64 average;
+	u64 before = t->scaled_weight, after = weight_in_groups(t->control_slot, cpu, t->own_weight), average;
+	u32 whole = t->weight;
 
 	if (after == before)
 		return false;
 	average = average_vruntime(q, now);
-	*deadline -= *vruntime;
-	*vruntime = average - rescaled(average - *vruntime, before, after);
-	*deadline = *vruntime + rescaled(*deadline, before, after);
+	if (time_before(at->vruntime, at->protected_until))
+		at->protected_until = average + rescaled(at->protected_until - average, before, after);
+	at->deadline -= at->vruntime;
+	at->vruntime = average - rescaled(average - at->vruntime, before, after);
+	at->deadline = at->vruntime + rescaled(at->deadline, before, after);
 	set_weight(t, after);
-	__sync_fetch_and_add(&q->weight, (u64)after - before);
+	__sync_fetch_and_add(&q->weight, (u64)t->weight - whole);
 	return true;
 }
 
@@ -108,29 +101,36 @@ static inline bool reweigh_at(struct fair_queue *q, struct fair_task *t, u64 *vr
 static inline void weigh_picked(struct fair_queue *q, struct fair_task *t, s32 cpu, u64 now)
 {
 	struct task_clock *k = &t->clock;
-	u64 vruntime = k->vruntime, deadline = k->deadline;
+	struct place at = { k->vruntime, k->deadline, k->vruntime };
 	u32 before = t->weight;
 
 	if (!has_group_weights())
 		return;
 	refresh_groups(t->control_slot, cpu, now);
-	if (!reweigh_at(q, t, &vruntime, &deadline, cpu, now))
+	if (!reweigh_at(q, t, &at, cpu, now))
 		return;
 	sum_take(&q->clock, k->vruntime, before, is_custom(k->slice));
-	k->vruntime = vruntime;
-	k->deadline = deadline;
+	k->vruntime = at.vruntime;
+	k->deadline = at.deadline;
 	enter_tree(q, t);
 }
 
 /* The running task, which is charged. */
 static __noinline void weigh_running(struct fair_queue *q, struct fair_task *t, s32 cpu, u64 now)
 {
+	struct queue_clock *c = &q->clock;
+	struct place at = { c->vruntime, c->deadline, c->protected_until };
+
 	if (!t || !has_group_weights())
 		return;
 	refresh_groups(t->control_slot, cpu, now);
-	if (!reweigh_at(q, t, &q->clock.vruntime, &q->clock.deadline, cpu, now))
+	if (!reweigh_at(q, t, &at, cpu, now))
 		return;
+	c->vruntime = at.vruntime;
+	c->deadline = at.deadline;
+	c->protected_until = at.protected_until;
 	q->running_weight = t->weight;
+	q->running_scaled = t->scaled_weight;
 	q->running_inverse = t->inverse;
 }
 
@@ -140,6 +140,14 @@ static inline bool is_held_back(const struct fair_task *t, s32 cpu)
 	return has_control_groups() && throttled_above(t->control_slot, cpu) != NO_SLOT;
 }
 
+/* A task waits for a limit from now on. */
+static inline void hold_back(struct task_struct *p, struct fair_task *t, s32 cpu, u64 now)
+{
+	t->aside = true;
+	note_held_back(t->control_slot, cpu, now);
+	tell_throttled(p, true);
+}
+
 /* A waiting task that is counted, and in the tree, goes aside. */
 static inline void set_aside(struct fair_queue *q, struct task_struct *p, struct fair_task *t, u64 now)
 {
@@ -147,8 +155,30 @@ static inline void set_aside(struct fair_queue *q, struct task_struct *p, struct
 	count_out(q, t, now);
 	leave_tree(q, t);
 	leave_groups(t, t->cpu, now);
-	t->aside = true;
-	tell_throttled(p, true);
+	hold_back(p, t, t->cpu, now);
+}
+
+/*
+ * A task that wants a CPU is counted in its groups, if it is not there yet: a sleeper with a debt never left. False: a
+ * limit holds it back.
+ */
+static inline bool enter_groups(struct task_struct *p, struct fair_task *t, s32 cpu, bool is_there, u64 now)
+{
+	if (is_there)
+		resume_in_groups(t, cpu, now);
+	else
+		begin_use(t->control_slot, cpu, now);
+	if (is_held_back(t, cpu)) {
+		if (is_there)
+			leave_groups(t, cpu, now);
+		hold_back(p, t, cpu, now);
+		return false;
+	}
+	if (!is_there) {
+		join_groups(t, cpu, now);
+		weigh_newcomer(t, cpu);
+	}
+	return true;
 }
 
 /* It comes back to its CPU's queue. */
@@ -290,6 +320,18 @@ static s32 init_aside(u32 slot)
 	return 0;
 }
 
+/* A sleeper with a debt is in another group from now on. */
+static __noinline void move_debt(struct fair_queue *q, const struct fair_task *t, s32 pid, u64 now)
+{
+	struct debtor *debtor = debt_of(q, t, pid);
+
+	if (!debtor)
+		return;
+	clear_from_groups(debtor->control_slot, debtor->own_weight, t->cpu, now);
+	debtor->control_slot = t->control_slot;
+	count_in_groups(t->control_slot, t->cpu, 0, scaled(debtor->own_weight), now);
+}
+
 s32 BPF_STRUCT_OPS_SLEEPABLE(eevdf_cgroup_init, struct cgroup *cgroup, struct scx_cgroup_init_args *args)
 {
 	s32 error = add_control_group(cgroup, args);
@@ -312,9 +354,13 @@ void BPF_STRUCT_OPS_SLEEPABLE(eevdf_cgroup_exit, struct cgroup *cgroup)
 void BPF_STRUCT_OPS(eevdf_cgroup_move, struct task_struct *p, struct cgroup *from, struct cgroup *to)
 {
 	struct fair_task *t = task_of(p);
+	struct fair_queue *q = t ? queue_of(t->cpu) : NULL;
 
-	if (t)
-		t->control_slot = slot_of(to);
+	if (!t)
+		return;
+	t->control_slot = join_slot(to);
+	if (q)
+		move_debt(q, t, p->pid, scx_bpf_now());
 }
 
 void BPF_STRUCT_OPS(eevdf_cgroup_set_weight, struct cgroup *cgroup, u32 weight)

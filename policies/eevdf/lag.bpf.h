@@ -13,7 +13,7 @@
 #ifndef SCHEDLAB_EEVDF_LAG_BPF_H
 #define SCHEDLAB_EEVDF_LAG_BPF_H
 
-#include <eevdf/queue.bpf.h>
+#include <eevdf/membership.bpf.h>
 
 /* __TASK_STOPPED, __TASK_TRACED, TASK_PARKED, TASK_DEAD and TASK_FROZEN (is_special_task_state() of Linux). */
 #define SPECIAL_TASK_STATES (0x4 | 0x8 | 0x40 | 0x80 | 0x8000)
@@ -22,13 +22,13 @@
  * The largest lag that is kept, either way: two slices or a tick, or since 7.1 the longest slice there is and a
  * tick.
  */
-static s64 lag_limit(u64 slice, u64 longest, u32 weight, u32 inverse)
+static s64 lag_limit(u64 slice, u64 longest, u64 weight, u32 inverse)
 {
 	u64 wall = 2 * slice > jiffy ? 2 * slice : jiffy;
 
 	if (version >= LINUX_7_1)
 		wall = longest + jiffy;
-	return virtual_time(wall, weight, inverse);
+	return aged(wall, weight, inverse);
 }
 
 /* The lag of a task that is counted in the sum of @cpu's queue. */
@@ -38,7 +38,7 @@ static s64 lag_of(const struct fair_queue *q, s32 cpu, const struct fair_task *t
 	u64 longest = version >= LINUX_7_1 ? extreme_slice(cpu, k->slice, true) : k->slice;
 	s64 lag = (s64)(average_vruntime(q, now) - k->vruntime);
 
-	return clamp_lag(lag, lag_limit(k->slice, longest, t->weight, t->inverse));
+	return clamp_lag(lag, lag_limit(k->slice, longest, t->scaled_weight, t->inverse));
 }
 
 /* The place of a task with a lag. */
@@ -53,7 +53,7 @@ static inline u64 place_of(const struct fair_queue *q, s64 lag, u32 weight, u64 
 static void place(const struct fair_queue *q, struct fair_task *t, bool is_new, u64 now)
 {
 	struct task_clock *k = &t->clock;
-	u64 slice = virtual_time(k->slice, t->weight, t->inverse);
+	u64 slice = aged(k->slice, t->scaled_weight, t->inverse);
 
 	k->vruntime = place_of(q, k->lag, t->weight, now);
 	if (k->is_relative) {
@@ -78,7 +78,7 @@ static inline u64 deadline_distance(const struct fair_task *t)
 {
 	if (place_rel_deadline)
 		return t->clock.deadline - t->clock.vruntime;
-	return virtual_time(t->clock.slice, t->weight, t->inverse);
+	return aged(t->clock.slice, t->scaled_weight, t->inverse);
 }
 
 /* A balancer moves a waiting task, which has the lag there that it has here. */
@@ -96,18 +96,25 @@ static void carry_place(struct fair_task *t, struct fair_queue *from, struct fai
 	enter_tree(to, t);
 }
 
-/* A task sleeps with a debt: what it was in the sum stays there. */
-static void become_debtor(struct fair_queue *q, struct fair_task *t, s32 pid)
+/* A task sleeps with a debt: what it was in the sum stays there. False: there is no place for one more. */
+static bool become_debtor(struct fair_queue *q, struct fair_task *t, s32 pid)
 {
 	struct queue_clock *c = &q->clock;
 	struct debtor *debtor = ELEMENT(c->debtors, c->nr_debtors);
 
 	if (!debtor)
-		return;
-	*debtor = (struct debtor){ pid, t->weight, t->clock.vruntime, t->clock.deadline, t->clock.slice };
+		return false;
+	debtor->pid = pid;
+	debtor->weight = t->weight;
+	debtor->own_weight = t->own_weight;
+	debtor->control_slot = t->control_slot;
+	debtor->vruntime = t->clock.vruntime;
+	debtor->deadline = t->clock.deadline;
+	debtor->slice = t->clock.slice;
 	c->nr_debtors++;
 	t->clock.is_debtor = true;
 	sum_add(c, debtor->vruntime, debtor->weight, is_custom(debtor->slice));
+	return true;
 }
 
 /* The last one takes its slot. */
@@ -121,6 +128,13 @@ static void forget_debtor(struct fair_queue *q, struct debtor *debtor)
 		return;
 	*debtor = *last;
 	c->nr_debtors--;
+}
+
+/* A debtor's debt is paid: it is in no queue any more. */
+static __noinline void leave_for_good(struct fair_queue *q, struct debtor *debtor, s32 cpu, u64 now)
+{
+	clear_from_groups(debtor->control_slot, debtor->own_weight, cpu, now);
+	forget_debtor(q, debtor);
 }
 
 /* The debt of a task in a queue, NULL when it is paid. */
@@ -180,29 +194,30 @@ static inline s64 lag_of_debtor(s64 lag, s64 at_first)
 	return lag > 0 ? 0 : lag;
 }
 
+/* How a task comes back: from a usual sleep, or to its queue, which it never left. */
+enum comeback { ANEW, TO_ITS_QUEUE, TO_ITS_PLACE };
+
 /*
- * A task that slept leaves its debt, to stay or to go elsewhere. True: it is where it was, and its lag is as it was;
- * so it just continues. Its virtual time and its deadline have not changed. Elsewhere what it was stays in the
- * average until it would be picked.
+ * A task that slept leaves its debt, to stay or to go elsewhere. It has its place again if it is where it was, and its
+ * lag is as it was: its virtual time and its deadline have not changed. Elsewhere what it was stays in the average
+ * until it would be picked.
  */
-static bool return_from_debt(struct fair_queue *q, struct fair_task *t, s32 pid, bool stays, u64 now)
+static enum comeback return_from_debt(struct fair_queue *q, struct fair_task *t, s32 pid, bool stays, u64 now)
 {
 	struct debtor *debtor = debt_of(q, t, pid);
 	s64 before = t->clock.lag, lag;
-	bool goes_on;
 
 	t->clock.is_debtor = false;
 	if (!debtor) {
 		t->clock.lag = 0;
-		return false;
+		return ANEW;
 	}
 	lag = lag_of(q, t->cpu, t, now);
 	t->clock.lag = lag_of_debtor(lag, before);
-	goes_on = version >= LINUX_7_1 ? t->clock.lag == before : lag <= 0;
 	if (!stays)
-		return false;
+		return ANEW;
 	forget_debtor(q, debtor);
-	return goes_on;
+	return (version >= LINUX_7_1 ? t->clock.lag == before : lag <= 0) ? TO_ITS_PLACE : TO_ITS_QUEUE;
 }
 
 #endif /* SCHEDLAB_EEVDF_LAG_BPF_H */

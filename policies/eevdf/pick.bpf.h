@@ -34,7 +34,7 @@ static inline void cancel_protection(struct fair_queue *q, u64 now)
 /*
  * Where the protection of a task with slice @slice ends that is at @vruntime. @shortest: the shortest slice there is.
  */
-static inline u64 protection_end(u64 vruntime, u64 deadline, u64 slice, u64 shortest, u32 weight, u32 inverse)
+static inline u64 protection_end(u64 vruntime, u64 deadline, u64 slice, u64 shortest, u64 weight, u32 inverse)
 {
 	u64 end = deadline_after(vruntime, shortest, weight, inverse);
 
@@ -52,7 +52,7 @@ static void protect(struct fair_queue *q, s32 cpu)
 		return;
 	shortest = run_to_parity ? extreme_slice(cpu, c->slice, false) : extreme(c->slice, base_slice, false);
 	c->protected_until =
-		protection_end(c->vruntime, c->deadline, c->slice, shortest, q->running_weight, q->running_inverse);
+		protection_end(c->vruntime, c->deadline, c->slice, shortest, q->running_scaled, q->running_inverse);
 }
 
 /*
@@ -62,7 +62,7 @@ static void protect(struct fair_queue *q, s32 cpu)
 static void shrink_protection(struct fair_queue *q, s32 cpu, u64 slice, u64 now)
 {
 	u64 shortest = extreme_slice(cpu, slice, false);
-	u64 end = deadline_after(running_vruntime(q, now), shortest, q->running_weight, q->running_inverse);
+	u64 end = deadline_after(running_vruntime(q, now), shortest, q->running_scaled, q->running_inverse);
 
 	if (time_before(end, q->clock.protected_until))
 		q->clock.protected_until = end;
@@ -92,8 +92,10 @@ __noinline u64 slice_end(const struct fair_queue *q, u64 now)
 {
 	u64 end, other;
 
-	if (!q || !q->clock.nr_queued)
+	if (!q)
 		return now + ALONE_SLICE;
+	if (!q->clock.nr_queued)
+		return must_publish(q) ? tick_from(q, now + 1) : now + ALONE_SLICE;
 	end = other = q->clock.deadline;
 	if (version != LINUX_6_12)
 		other = q->clock.protected_until;
@@ -146,7 +148,7 @@ static enum verdict take_first(struct fair_queue *q, s32 cpu, bool candidate, u6
 		return TAKEN;
 	if (!debtor)
 		return NOBODY;
-	forget_debtor(q, debtor);
+	leave_for_good(q, debtor, cpu, now);
 	return DEBTOR_LEFT;
 }
 
@@ -264,7 +266,7 @@ __noinline void dismiss_debtors(s32 cpu, s32 pid, const struct fair_task *t, boo
 
 		if (!debtor || is_preceded(cpu, pid, debtor->deadline, now))
 			return;
-		forget_debtor(q, debtor);
+		leave_for_good(q, debtor, cpu, now);
 	}
 }
 

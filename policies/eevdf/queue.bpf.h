@@ -44,6 +44,8 @@ struct task_clock {
 struct debtor {
 	s32 pid;
 	u32 weight;
+	u32 own_weight;	   /* before its control groups take their part */
+	u32 control_slot;
 	u64 vruntime;
 	u64 deadline;
 	u64 slice;
@@ -70,15 +72,17 @@ struct queue_clock {
 };
 
 #define FAIR_TASK_STATE                                                                                            \
-	u32 own_weight;	  /* by its nice value; `weight` is what its control groups leave of it */             \
+	u64 scaled_weight; /* what it ages by: what its control groups leave of its weight */                  \
+	u32 own_weight;	  /* by its nice value; `weight` is a whole number near `scaled_weight` */             \
 	u32 control_slot; /* its control group */                                                              \
 	bool aside	  /* it waits for the limit of a control group, counted nowhere */
 #define FAIR_QUEUE_STATE                                                                                           \
+	u64 running_scaled; /* what the running task ages by */                                                \
 	u32 running_slot; /* the control group of the running task */                                          \
 	u32 released	  /* the first group whose tasks it is to take back, plus one */
 
 #include <schedlab/fair_state.bpf.h>
-#define FIRST_RUNTIME (version >= LINUX_7_1)
+#define FIRST_RUNTIME (version >= LINUX_6_18)
 #include <schedlab/group_weights.bpf.h>
 #include <schedlab/bandwidth.bpf.h>
 
@@ -146,6 +150,11 @@ static inline bool keeps_sleeper(const struct fair_queue *q)
 	return q->clock.nr_debtors && whole > q->weight + q->clock.nr_debtors * IDLE_WEIGHT;
 }
 
+static inline bool is_in_idle_group(const struct fair_task *t)
+{
+	return has_control_groups() && is_below_idle(t->control_slot);
+}
+
 static inline bool idle_class_is_as_others(void)
 {
 	return version < LINUX_7_1;
@@ -156,7 +165,7 @@ static inline u64 running_vruntime(const struct fair_queue *q, u64 now)
 {
 	if (!time_after(now, q->charged_at))
 		return q->clock.vruntime;
-	return q->clock.vruntime + virtual_time(now - q->charged_at, q->running_weight, q->running_inverse);
+	return q->clock.vruntime + aged(now - q->charged_at, q->running_scaled, q->running_inverse);
 }
 
 /* The weight of all, and V. Not static, so that a verifier looks at it once, like others below. */
@@ -187,7 +196,7 @@ static inline bool is_eligible(const struct fair_queue *q, u64 vruntime, u64 now
 static u64 reaches_at(const struct fair_queue *q, u64 vruntime)
 {
 	s64 missing = (s64)(vruntime - q->clock.vruntime);
-	u64 wall = missing > 0 ? ((u64)missing * q->running_weight + NICE_0_WEIGHT - 1) / NICE_0_WEIGHT : 0;
+	u64 wall = missing > 0 ? ((u64)missing * q->running_scaled + SCALED_NICE_0 - 1) / SCALED_NICE_0 : 0;
 	u64 at = q->charged_at + wall;
 
 	return time_before(running_vruntime(q, at), vruntime) ? at + q->running_weight / NICE_0_WEIGHT + 1 : at;
@@ -206,7 +215,7 @@ static inline void renew_request(struct fair_queue *q)
 {
 	struct queue_clock *c = &q->clock;
 
-	c->deadline = deadline_after(c->vruntime, c->slice, q->running_weight, q->running_inverse);
+	c->deadline = deadline_after(c->vruntime, c->slice, q->running_scaled, q->running_inverse);
 	if (c->nr_queued)
 		q->resched = true;
 }

@@ -33,9 +33,25 @@ static inline u64 request_slice(u64 custom, u32 cpus)
 	return custom < MIN_SLICE ? MIN_SLICE : custom > MAX_SLICE ? MAX_SLICE : custom;
 }
 
-static inline u64 deadline_after(u64 vruntime, u64 slice, u32 weight, u32 inverse)
+/*
+ * How much a task of a scaled weight ages in @time. Kernels divide by that weight since 7.3, and before multiply with
+ * the @inverse of the whole one.
+ */
+__noinline u64 aged_by_weight(u64 time, u64 weight, u64 inverse)
 {
-	return vruntime + virtual_time(slice, weight, inverse);
+	if (version < LINUX_7_3)
+		return weighted(time, NICE_0_WEIGHT, inverse);
+	return time / weight * SCALED_NICE_0 + time % weight * SCALED_NICE_0 / weight;
+}
+
+static inline u64 aged(u64 time, u64 weight, u32 inverse)
+{
+	return weight == SCALED_NICE_0 ? time : aged_by_weight(time, weight, inverse);
+}
+
+static inline u64 deadline_after(u64 vruntime, u64 slice, u64 weight, u32 inverse)
+{
+	return vruntime + aged(slice, weight, inverse);
 }
 
 /* A quotient of signed numbers, rounded down. */
@@ -68,8 +84,8 @@ static inline s64 inflated_lag(s64 lag, u64 others, u32 weight)
 	return truncated_div(lag * (s64)(others + weight), others);
 }
 
-/* A distance in virtual time, for a task that has another weight from now on. */
-static inline s64 rescaled(s64 distance, u32 before, u32 after)
+/* A distance in virtual time, for a task that has another weight from now on; both are scaled, or neither. */
+static inline s64 rescaled(s64 distance, u64 before, u64 after)
 {
 	return truncated_div(distance * (s64)before, after);
 }

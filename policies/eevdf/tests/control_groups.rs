@@ -1,7 +1,7 @@
 //! Control groups under `eevdf`: shares by weight, and limits as the kernel's bandwidth control has them. Numbers in
 //! milliseconds; ticks of 4 ms at multiples of that, periods of 100 ms from 0 on.
 
-use super::observe::{Settings, V6_18, V7_1, V7_3};
+use super::observe::{Settings, V6_12, V6_18, V7_3};
 use crate::lab;
 use crate::policies::observe::compiled;
 use schedlab_bpf::Executor;
@@ -132,7 +132,7 @@ fn the_load_of_a_group_fades_where_it_has_no_task() {
 /// The CPU of a task that is held back takes another's.
 #[test]
 fn no_cpu_idles_while_one_task_is_held_back() {
-    for version in [V6_18, V7_3] {
+    for version in [V6_12, V7_3] {
         let tables = group("a", "max = \"50ms/100ms\"") + &hogs("x", &within("a"), 1) + &hogs("y", "", 2);
         let seen = see(2, "5s", &tables, &[("version", version)]);
         let times = super::observe::cpu_time(&seen.events, 3);
@@ -178,7 +178,7 @@ fn a_hog_uses_its_quota_to_the_tick_and_pays_back() {
         ("25ms", 100, [30.0, 20.0, 30.0, 20.0]),
     ] {
         let tables = group("a", &format!("max = \"{quota}/100ms\"")) + &hogs("x", &within("a"), 1);
-        let seen = see(1, "395ms", &tables, &[("version", V6_18), ("hz", hz)]);
+        let seen = see(1, "395ms", &tables, &[("version", V6_12), ("hz", hz)]);
         let (from, until) = held(&seen);
         let used: Vec<f64> = from.iter().enumerate().map(|(period, at)| at - 100.0 * period as f64).collect();
         assert_eq!(used, uses, "{quota} at {hz}");
@@ -189,13 +189,13 @@ fn a_hog_uses_its_quota_to_the_tick_and_pays_back() {
 #[test]
 fn what_is_counted_is_what_cpu_stat_counts() {
     let tables = group("a", "max = \"50ms/100ms\"") + &hogs("x", &within("a"), 1);
-    let seen = see(1, "10001ms", &tables, &[("version", V6_18)]);
+    let seen = see(1, "10001ms", &tables, &[("version", V6_12)]);
     let LimitCounters([periods, throttled, throttled_ns, bursts, burst_ns]) = seen.limits[1].unwrap();
     assert_eq!((periods, throttled, throttled_ns, bursts, burst_ns), (100, 100, 5_000_000_000, 0, 0));
     // Two periods more are counted after the last use.
     let once = "[[task]]\nname = \"x\"\ncontrol_group = \"a\"\nonce = [{ compute = \"30ms\" }]\n\
                 [[task]]\nname = \"y\"\nonce = [{ sleep = \"2s\" }]\n";
-    let seen = see(1, "3s", &(group("a", "max = \"50ms/100ms\"") + once), &[("version", V6_18)]);
+    let seen = see(1, "3s", &(group("a", "max = \"50ms/100ms\"") + once), &[("version", V6_12)]);
     assert_eq!(seen.limits[1].unwrap().0[..2], [2, 0]);
 }
 
@@ -217,13 +217,13 @@ fn work_that_is_split_ends_when_its_quota_lets_it() {
         (190.0, 4, 311.5),
         (190.0, 8, 307.75),
     ] {
-        let seen = see(8, "1s", &split(work, threads), &[("version", V6_18)]);
+        let seen = see(8, "1s", &split(work, threads), &[("version", V6_12)]);
         let last = ends(&seen).into_iter().fold(0.0, f64::max);
         assert_eq!(last, end, "{work} over {threads}");
     }
     // Almost without ticks: the time in which queues are throttled, and how often.
     for (threads, throttled_ms) in [(1, 150.0), (4, 1050.0), (8, 2059.5)] {
-        let seen = see(8, "1s", &split(190.0, threads), &[("version", V6_18), ("hz", 100_000)]);
+        let seen = see(8, "1s", &split(190.0, threads), &[("version", V6_12), ("hz", 100_000)]);
         let LimitCounters([_, throttled, ns, _, _]) = seen.limits[1].unwrap();
         assert_eq!(throttled, 3, "{threads}");
         assert!((ns as f64 / 1e6 - throttled_ms).abs() < 1.0, "{threads}: {ns}");
@@ -236,7 +236,7 @@ fn what_is_given_back_goes_to_who_is_throttled() {
     let task = |count: u32| {
         format!("[[task]]\nname = \"x\"\ncount = {count}\ncontrol_group = \"a\"\nonce = [{{ compute = \"1ms\" }}]\n")
     };
-    let exact: Settings = &[("version", V6_18), ("hz", 100_000)];
+    let exact: Settings = &[("version", V6_12), ("hz", 100_000)];
     let seen = see(6, "1s", &(group("a", "max = \"20ms/100ms\"") + &task(6)), exact);
     let rounded: Vec<f64> = ends(&seen).into_iter().map(f64::round).collect();
     assert_eq!(rounded, [1.0, 1.0, 1.0, 1.0, 7.0, 7.0]);
@@ -251,10 +251,9 @@ fn what_is_given_back_goes_to_who_is_throttled() {
 fn a_burst_is_what_was_saved_up() {
     let task =
         "[[task]]\nname = \"x\"\ncontrol_group = \"a\"\nloop = [{ compute = \"38ms\" }, { sleep = \"300ms\" }]\n";
-    for (burst, bursts, helds) in [("20ms", 5, 1), ("0ms", 0, 5)] {
+    for (burst, bursts, helds) in [("20ms", 6, 0), ("0ms", 0, 5)] {
         let tables = group("a", &format!("max = \"20ms/100ms\"\nburst = \"{burst}\"")) + task;
-        let seen = see(1, "2020ms", &tables, &[("version", V6_18), ("hz", 1000)]);
-        // At first the pool has a quota; what is saved up comes with the periods.
+        let seen = see(1, "2020ms", &tables, &[("version", V6_12), ("hz", 1000)]);
         assert_eq!(held(&seen).0.len(), helds, "{burst}: {:?}", held(&seen).0);
         assert_eq!(seen.limits[1].unwrap().0[3], bursts, "{burst}");
     }
@@ -269,7 +268,7 @@ fn a_limit_holds_for_what_is_below() {
         + &group("p/b", "")
         + &pinned("x", "p/a", 0)
         + &pinned("y", "p/b", 1);
-    let seen = see(2, "4s", &tables, &[("version", V6_18), ("hz", 20_000)]);
+    let seen = see(2, "4s", &tables, &[("version", V6_12), ("hz", 20_000)]);
     let shares: Vec<f64> = seen.groups[1..].iter().map(|group| group.usage_share).collect();
     assert!(shares.iter().all(|share| (share - 0.125).abs() < 0.002), "{shares:?}");
     assert!(seen.limits[1].unwrap().0[1] >= 39 && seen.limits[2].is_none());
@@ -281,15 +280,15 @@ fn a_throttled_owner_keeps_its_lock() {
     let tables = group("a", "max = \"10ms/100ms\"")
         + "[[task]]\nname = \"x\"\ncontrol_group = \"a\"\nonce = [{ lock = \"m\" }, { compute = \"20ms\" }, { unlock = \"m\" }]\n\
            [[task]]\nname = \"y\"\nstart = \"5ms\"\nonce = [{ lock = \"m\" }, { compute = \"1us\" }, { unlock = \"m\" }]\n";
-    let seen = see(2, "1s", &tables, &[("version", V6_18), ("hz", 100_000)]);
+    let seen = see(2, "1s", &tables, &[("version", V6_12), ("hz", 100_000)]);
     let end = ends(&seen)[1];
     assert!((end - 110.0).abs() < 0.1, "{end}");
 }
 
-/// Since 7.2 a written limit leaves a nanosecond, so the first charge is for what was used, not before.
+/// Since 6.18 a written limit leaves a nanosecond, so the first charge is for what was used, not before.
 #[test]
-fn the_first_nanosecond_is_free_since_7_2() {
-    for (version, first) in [(V6_18, 8.0), (V7_1, 4.0)] {
+fn the_first_nanosecond_is_free_since_6_18() {
+    for (version, first) in [(V6_12, 8.0), (V6_18, 4.0)] {
         let seen = see(8, "90ms", &split(800.0, 8), &[("version", version)]);
         assert_eq!(held(&seen).0[0], first, "{version}");
     }
@@ -326,7 +325,7 @@ fn they_can_be_left_out() {
 fn periods_have_a_phase() {
     let tables = group("a", "max = \"10ms/100ms\"") + &hogs("x", &within("a"), 1);
     let ends =
-        |more: Settings| held(&see(1, "350ms", &tables, &[&[("version", V6_18), ("hz", 1000)], more].concat())).1;
+        |more: Settings| held(&see(1, "350ms", &tables, &[&[("version", V6_12), ("hz", 1000)], more].concat())).1;
     assert_eq!(ends(&[("period_phase", 30_000_000)]), [30.0, 130.0, 230.0, 330.0]);
     let drawn: Vec<Vec<f64>> = (1..=3).map(|seed| ends(&[("phase_seed", seed)])).collect();
     assert!(drawn[0] != drawn[1] && drawn[1] != drawn[2], "{drawn:?}");

@@ -15,6 +15,7 @@ char _license[] SEC("license") = "GPL";
 static inline void weigh(const struct task_struct *p, struct fair_task *t)
 {
 	weigh_by_nice(p, t);
+	t->scaled_weight = scaled(t->weight);
 }
 
 #define SAY(what, value) bpf_printk("%s %lld", what, (s64)(value))
@@ -52,6 +53,7 @@ static void set_running(struct fair_queue *q, u64 vruntime, u64 deadline)
 {
 	q->running = 1;
 	q->running_weight = NICE_0_WEIGHT;
+	q->running_scaled = SCALED_NICE_0;
 	q->running_inverse = INVERSE_0;
 	q->running_class = CLASS_NORMAL;
 	q->clock.vruntime = vruntime;
@@ -63,6 +65,7 @@ static void set_running(struct fair_queue *q, u64 vruntime, u64 deadline)
 static void set_waiting(struct fair_queue *q, struct fair_task *t, u64 vruntime)
 {
 	t->weight = NICE_0_WEIGHT;
+	t->scaled_weight = SCALED_NICE_0;
 	t->inverse = INVERSE_0;
 	t->clock.slice = SLICE;
 	t->clock.vruntime = vruntime;
@@ -128,7 +131,7 @@ static void say_averages(void)
 static void say_lags(void)
 {
 	struct fair_queue *q = empty_queue(1);
-	struct fair_task other = {}, t = { .weight = 1024, .inverse = INVERSE_0 };
+	struct fair_task other = {}, t = { .weight = 1024, .scaled_weight = SCALED_NICE_0, .inverse = INVERSE_0 };
 
 	if (!q)
 		return;
@@ -144,8 +147,8 @@ static void say_lags(void)
 	SAY("lag of 335 beside 1024", inflated_lag(MS(1), 1024, 335));
 	SAY("lag of 1024 beside 335", inflated_lag(MS(1), 335, 1024));
 	SAY("debt beside 3072", inflated_lag(-(s64)MS(2), 3072, 1024));
-	SAY("lag limit", lag_limit(SLICE, SLICE, 1024, INVERSE_0));
-	SAY("lag limit 5", lag_limit(SLICE, SLICE, 335, INVERSE_5));
+	SAY("lag limit", lag_limit(SLICE, SLICE, scaled(1024), INVERSE_0));
+	SAY("lag limit 5", lag_limit(SLICE, SLICE, scaled(335), INVERSE_5));
 	SAY("lag at other weight", rescaled(MS(1), 1024, 335));
 	SAY("clamped", clamp_lag(MS(100), 5) + clamp_lag(-(s64)MS(100), 7));
 }
@@ -211,14 +214,14 @@ static void say_three(bool wakes)
 	SAY("three: average after B", average_vruntime(q, 0));
 	SAY("three: A would be picked after B", !!first_debtor(q, true, 0, 0));
 	if (wakes) {
-		SAY("three: A goes on", return_from_debt(q, &a, 7, true, 0));
+		SAY("three: A goes on", return_from_debt(q, &a, 7, true, 0) == TO_ITS_PLACE);
 		SAY("three: lag of A that wakes", a.clock.lag);
 		SAY("three: A at", a.clock.vruntime);
 		SAY("three: deadline of A", a.clock.deadline);
 		return;
 	}
 	moved = a;
-	SAY("three: A goes on elsewhere", return_from_debt(q, &moved, 7, false, 0));
+	SAY("three: A goes on elsewhere", return_from_debt(q, &moved, 7, false, 0) == TO_ITS_PLACE);
 	SAY("three: lag of A elsewhere", moved.clock.lag);
 	SAY("three: queued when A is elsewhere", q->clock.nr_queued);
 	leave_tree(q, &c);
@@ -230,7 +233,7 @@ static void say_three(bool wakes)
 		return;
 	forget_debtor(q, debtor);
 	SAY("three: queued then", q->clock.nr_queued);
-	SAY("three: A goes on later", return_from_debt(q, &a, 7, true, 0));
+	SAY("three: A goes on later", return_from_debt(q, &a, 7, true, 0) == TO_ITS_PLACE);
 	SAY("three: lag of A later", a.clock.lag);
 }
 
@@ -243,12 +246,14 @@ static void say_places(void)
 		return;
 	set_waiting(q, &one, MS(10));
 	t.weight = 1024;
+	t.scaled_weight = scaled(1024);
 	t.inverse = INVERSE_0;
 	t.clock.slice = SLICE;
 	place(q, &t, true, 0);
 	SAY("new at", t.clock.vruntime);
 	SAY("new deadline", t.clock.deadline);
 	t.weight = 335;
+	t.scaled_weight = scaled(335);
 	t.inverse = INVERSE_5;
 	place(q, &t, true, 0);
 	SAY("new deadline 5", t.clock.deadline);
@@ -273,7 +278,7 @@ static void say_places(void)
 static void say_preempts(u64 slice, const char *places, const char *verdict)
 {
 	struct fair_queue *q = empty_queue(1);
-	struct fair_task t = { .weight = 1024, .inverse = INVERSE_0 };
+	struct fair_task t = { .weight = 1024, .scaled_weight = SCALED_NICE_0, .inverse = INVERSE_0 };
 
 	if (!q)
 		return;
@@ -302,9 +307,9 @@ static void say_requests(void)
 	set_running(q, MS(2), SLICE);
 	give_up(q, 0);
 	SAY("not eligible, so still at", q->clock.vruntime);
-	SAY("protection", protection_end(0, SLICE, SLICE, TENTHS(1), 1024, INVERSE_0));
-	SAY("protection of equals", protection_end(0, SLICE, SLICE, SLICE, 1024, INVERSE_0));
-	SAY("protection near the deadline", protection_end(TENTHS(27), SLICE, SLICE, TENTHS(5), 1024, INVERSE_0));
+	SAY("protection", protection_end(0, SLICE, SLICE, TENTHS(1), scaled(1024), INVERSE_0));
+	SAY("protection of equals", protection_end(0, SLICE, SLICE, SLICE, scaled(1024), INVERSE_0));
+	SAY("protection near the deadline", protection_end(TENTHS(27), SLICE, SLICE, TENTHS(5), scaled(1024), INVERSE_0));
 	q = empty_queue(1);
 	if (!q)
 		return;

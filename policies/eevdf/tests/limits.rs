@@ -2,11 +2,11 @@
 //! from 0 on, and ticks that are too short to matter where nothing else is said.
 
 use super::control_groups::{Seen, assert_shares, ends, group, hogs, see, within};
-use super::observe::{Settings, V6_18, V7_3};
+use super::observe::{Settings, V6_12, V7_3};
 use schedlab_model::trace::*;
 use schedlab_sim::LimitCounters;
 
-const EXACT: Settings = &[("version", V6_18), ("hz", 100_000)];
+const EXACT: Settings = &[("version", V6_12), ("hz", 100_000)];
 
 fn limited(quota_ms: u32, more: &str, tasks: &str) -> String {
     group("a", &format!("max = \"{quota_ms}ms/100ms\"\n{more}")) + tasks
@@ -130,11 +130,39 @@ fn many_cpus_wait_for_each_others_leftovers() {
     assert_eq!(seen.limits[1].unwrap().0[1], 0);
 }
 
+/// The same with 2 ms: thirteen times five CPUs' worth is taken and not given back, five stay in the pool, which is too little to
+/// hand out, and the others wait for the refill at 65 % of the quota.
+#[test]
+fn leftovers_that_are_too_small_wait_for_the_refill() {
+    let task = "[[task]]\nname = \"x\"\ncount = 88\ncontrol_group = \"a\"\nonce = [{ compute = \"2ms\" }]\n";
+    let seen = see(88, "300ms", &limited(200, "", task), EXACT);
+    let ended = ends(&seen);
+    assert_eq!(ended.iter().filter(|end| **end < 99.0).count(), 65);
+    let late: Vec<u64> = ended.iter().filter(|end| **end >= 99.0).map(|end| end.round() as u64).collect();
+    assert_eq!(late, [102; 23]);
+    assert_eq!(seen.limits[1].unwrap().0[1], 1);
+}
+
+/// Eight hogs on eight CPUs with half of one: what they use together in each period is a whole number of ticks.
+#[test]
+fn eight_hogs_use_their_quota_to_the_tick() {
+    let tables = group("a", "max = \"50ms/100ms\"") + &hogs("x", &within("a"), 8);
+    let used = |periods: u64| {
+        let seen = see(8, &format!("{}ms", periods * 100 - 1), &tables, &[("version", V6_12)]);
+        (seen.groups[0].usage_ns / 1_000_000, seen.limits[1].unwrap().0[2] / 1_000_000)
+    };
+    let sums: Vec<(u64, u64)> = (1..=7).map(used).collect();
+    let uses: Vec<u64> = [(0, 0)].iter().chain(&sums).zip(&sums).map(|(before, after)| after.0 - before.0).collect();
+    assert_eq!(uses, [72, 56, 48, 52, 48, 52, 48]);
+    // Each CPU is throttled for what is left of its period.
+    assert!((sums[6].1.abs_diff(sums[1].1) / 5).abs_diff(750) <= 4, "{sums:?}");
+}
+
 /// A limit of 8 %: each pass waits for the next period.
 #[test]
 fn eight_percent_wait_for_most_of_a_period() {
     let task = "[[task]]\nname = \"x\"\ncontrol_group = \"a\"\nloop = [{ compute = \"8ms\" }]\n";
-    let seen = see(1, "3s", &limited(8, "", task), &[("version", V6_18), ("hz", 250)]);
+    let seen = see(1, "3s", &limited(8, "", task), &[("version", V6_12), ("hz", 250)]);
     let waits: Vec<f64> = responses(&seen, 200.0).iter().map(|time| time - 8.0).collect();
     assert!(!waits.is_empty() && waits.iter().all(|wait| (87.0..=96.0).contains(wait)), "{waits:?}");
 }
@@ -147,7 +175,7 @@ fn a_hundredth_of_a_cpu_is_ten_milliseconds_of_a_second() {
         group("a", "max = \"1ms/100ms\"") + &hogs("x", &within("a"), 1),
         group("p", "max = \"1ms/100ms\"") + &group("p/a", "") + &hogs("x", &within("p/a"), 1),
     ] {
-        let seen = see(1, "1s", &tables, &[("version", V6_18), ("hz", 1000)]);
+        let seen = see(1, "1s", &tables, &[("version", V6_12), ("hz", 1000)]);
         let used = seen.groups.last().unwrap().usage_ns as f64 / 1e6;
         assert!((used - 10.0).abs() <= 1.0, "{used}");
     }

@@ -4,6 +4,7 @@
 mod behaviour;
 mod control_groups;
 mod formulas;
+mod group_weights;
 mod limits;
 mod observe;
 mod parameters;

@@ -16,7 +16,7 @@
  * at 52, the first tick after its 50 ms. At 100 the pool is filled, it pays 2 ms, and is throttled at 148.
  *
  * A policy says before it includes this what a queue has when a limit is written, as FIRST_RUNTIME: a nanosecond
- * since 7.2, nothing before.
+ * since 6.18, nothing before.
  *
  * Source: Linux 6.1, 6.12 and 7.3, kernel/sched/fair.c, "CFS bandwidth control machinery".
  */
@@ -163,7 +163,6 @@ static bool charge_queue(u32 slot, u32 cpu, u64 used, u64 now)
 {
 	struct control_group *group = control_group_at(slot);
 	struct control_queue *queue = control_queue_of(slot, cpu);
-	bool is_throttled = false;
 
 	if (!group || !queue || !is_limited(group))
 		return false;
@@ -171,10 +170,7 @@ static bool charge_queue(u32 slot, u32 cpu, u64 used, u64 now)
 	if (queue->runtime > 0 || queue->is_throttled)
 		return false;
 	start_period(slot, now);
-	is_throttled = take_or_throttle(slot, group, queue, cpu);
-	if (is_throttled)
-		queue->throttled_at = now + 1;
-	return is_throttled;
+	return take_or_throttle(slot, group, queue, cpu);
 }
 
 /* Charges a group and those above it. True: some queue is throttled from now on. */
@@ -210,6 +206,23 @@ static __noinline u32 throttled_above(u32 slot, u32 cpu)
 		slot = group->parent;
 	}
 	return NO_SLOT;
+}
+
+/* A task of a group is held back on a CPU: from now on the throttled queues above it count their time. */
+static __noinline void note_held_back(u32 slot, u32 cpu, u64 now)
+{
+	u32 level;
+
+	bpf_for(level, 0, MAX_CONTROL_DEPTH) {
+		struct control_group *group = control_group_at(slot);
+		struct control_queue *queue = control_queue_of(slot, cpu);
+
+		if (!group || !queue || slot == ROOT_SLOT)
+			break;
+		if (queue->is_throttled && !queue->throttled_at)
+			queue->throttled_at = now + 1;
+		slot = group->parent;
+	}
 }
 
 /* How long a running task of a group may continue before some queue above it has nothing left. */
@@ -404,7 +417,7 @@ static __noinline bool begin_use(u32 slot, u32 cpu, u64 now)
 		struct control_group *group = control_group_at(slot);
 		struct control_queue *queue = control_queue_of(slot, cpu);
 
-		if (!group || !queue || slot == ROOT_SLOT || queue->nr_running)
+		if (!group || !queue || slot == ROOT_SLOT || queue->weight)
 			break;
 		is_throttled |= charge_queue(slot, cpu, 0, now);
 		slot = group->parent;
@@ -421,7 +434,7 @@ static __noinline void end_use(u32 slot, u32 cpu, u64 now)
 		struct control_group *group = control_group_at(slot);
 		struct control_queue *queue = control_queue_of(slot, cpu);
 
-		if (!group || !queue || slot == ROOT_SLOT || queue->nr_running)
+		if (!group || !queue || slot == ROOT_SLOT || queue->weight)
 			break;
 		return_runtime(slot, cpu, now);
 		slot = group->parent;
@@ -439,8 +452,10 @@ static void set_limit(u32 slot, u64 period_us, u64 quota_us, u64 burst_us, u64 n
 	group->period = period_us * 1000;
 	group->burst = burst_us * 1000;
 	group->quota = quota_us == NO_QUOTA ? NO_QUOTA : quota_us * 1000;
-	if (is_limited(group))
+	if (is_limited(group)) {
 		refill(group);
+		start_period(slot, now);
+	}
 	group->first_throttled = group->last_throttled = 0;
 	bpf_for(cpu, 0, control_cpus) {
 		struct control_queue *queue = control_queue_of(slot, cpu);
@@ -475,6 +490,7 @@ static s32 init_limit(u32 slot, const struct scx_cgroup_init_args *args)
 	struct limit_period *period = bpf_map_lookup_elem(&limit_periods, &slot);
 	struct limit_slack *slack = bpf_map_lookup_elem(&limit_slacks, &slot);
 	struct control_group *group = control_group_at(slot);
+	u64 now = scx_bpf_now();
 	s32 error;
 
 	if (!period || !slack || !group)
@@ -493,12 +509,13 @@ static s32 init_limit(u32 slot, const struct scx_cgroup_init_args *args)
 	if (error)
 		return error;
 	group->period = NS_PER_S / 10;
-	period->phase = period_phase;
+	period->phase = phase_seed ? drawn(phase_seed + group->id) : period_phase;
 	if (!bpf_core_field_exists(args->bw_quota_us))
 		return 0;
-	set_limit(slot, args->bw_period_us, args->bw_quota_us, args->bw_burst_us, scx_bpf_now());
-	if (phase_seed && group->period)
-		period->phase = drawn(phase_seed + group->id) % group->period;
+	/* One file after the other, as a kernel has it: what may be saved up is there at first. */
+	set_limit(slot, args->bw_period_us, args->bw_quota_us, 0, now);
+	if (args->bw_burst_us)
+		set_limit(slot, args->bw_period_us, args->bw_quota_us, args->bw_burst_us, now);
 	return 0;
 }
 

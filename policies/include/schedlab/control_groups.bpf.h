@@ -31,14 +31,15 @@ enum { GROUPS_CONTROL, GROUPS_NONE };
 
 /* What a group has on a CPU. */
 struct control_queue {
-	u64 weight;		     /* of the tasks and groups in it that run or wait here */
-	u32 nr_running;		     /* how many tasks these are, those of groups below it too */
-	u32 share;		     /* what the group itself weighs among its siblings here; 0 while it has no tasks */
+	u64 weight;		     /* of the tasks and groups in it that run, wait, or sleep with a debt here; scaled */
+	u64 share;		     /* what the group itself weighs among its siblings here; 0 while it has none; scaled */
+	u32 nr_running;		     /* how many tasks run or wait in it, those of groups below it too */
 	struct load_average average; /* of the weight */
 	u64 published_load;	     /* what the sums of the group have of the averages */
 	u64 published_runnable;
+	u64 published_at;
 	s64 runtime;		     /* of the limit: what may be used before it asks for more */
-	u64 throttled_at;	     /* since when it is throttled with a task waiting, plus one; else 0 */
+	u64 throttled_at;	     /* since when it is throttled with a task held back, plus one; else 0 */
 	u32 next;		     /* the next throttled queue of the group, plus one */
 	u32 nr_fading;		     /* of the root's: how many groups have a load here, and no task */
 	u32 next_released;	     /* the next group whose tasks its CPU is to take back, plus one */
@@ -49,6 +50,7 @@ struct control_group {
 	u64 id;
 	u32 parent;
 	u32 shares;	      /* by cpu.weight, 1024 for 100 */
+	u32 cpus;	      /* how many there are for its tasks, by cpuset.cpus.effective */
 	bool is_taken;
 	bool is_idle;
 	u64 load;	      /* what its queues have published */
@@ -109,7 +111,7 @@ static inline struct control_queue *control_queue_of(u32 slot, u32 cpu)
 /* Whether a group has a load on a CPU, and no task there. */
 static inline bool is_fading(const struct control_queue *queue)
 {
-	return queue->published_load && !queue->nr_running;
+	return queue->published_load && !queue->weight;
 }
 
 static inline void count_fading(u32 cpu, bool before, bool after)
@@ -137,6 +139,102 @@ static inline u32 shares_of(u32 weight)
 static inline u32 entity_shares(const struct control_group *group)
 {
 	return group->is_idle ? IDLE_GROUP_SHARES : group->shares;
+}
+
+/* Whether a group, or one above it, is idle: its tasks count as those of SCHED_IDLE where CPUs are chosen. */
+static inline bool is_below_idle(u32 slot)
+{
+	u32 level;
+
+	bpf_for(level, 0, MAX_CONTROL_DEPTH) {
+		const struct control_group *group = control_group_at(slot);
+
+		if (!group || slot == ROOT_SLOT)
+			break;
+		if (group->is_idle)
+			return true;
+		slot = group->parent;
+	}
+	return false;
+}
+
+/* A kernel for many CPUs keeps a pointer to a mask, one for few the mask itself. */
+struct cpuset___pointer {
+	struct cgroup_subsys_state css;
+	struct cpumask *effective_cpus;
+} __attribute__((preserve_access_index));
+
+struct cpuset___mask {
+	struct cgroup_subsys_state css;
+	struct cpumask effective_cpus[1];
+} __attribute__((preserve_access_index));
+
+/* The mask of a set of the cpuset controller, NULL where it is not known. */
+static inline const u64 *mask_of_set(const struct cgroup_subsys_state *css)
+{
+	const struct cpuset___pointer *with_pointer = (const void *)css;
+	const struct cpuset___mask *with_mask = (const void *)css;
+
+	if (bpf_core_field_exists(with_mask->effective_cpus))
+		return (const u64 *)&with_mask->effective_cpus;
+	return bpf_core_field_exists(with_pointer->effective_cpus) ? (const u64 *)BPF_CORE_READ(with_pointer, effective_cpus) :
+								     NULL;
+}
+
+/* How many CPUs are in it, 0 for unknown. */
+static u32 cpus_in(const struct cgroup_subsys_state *css)
+{
+	const u64 *words = mask_of_set(css);
+	u32 number, cpus = 0;
+	u64 word;
+
+	if (!words)
+		return 0;
+	bpf_for(number, 0, (control_cpus + 63) / 64) {
+		if (bpf_probe_read_kernel(&word, sizeof(word), words + number))
+			return 0;
+		cpus += __builtin_popcountll(word);
+	}
+	return cpus;
+}
+
+/* The set of a group for the cpuset controller, NULL where that is off for it. */
+static const struct cgroup_subsys_state *cpuset_of(const struct cgroup *cgroup)
+{
+	const struct cgroup_subsys_state *css = NULL;
+	const void *place = (const void *)cgroup + bpf_core_field_offset(struct cgroup, subsys) +
+			    bpf_core_enum_value(enum cgroup_subsys_id, cpuset_cgrp_id) * sizeof(css);
+
+	return bpf_probe_read_kernel(&css, sizeof(css), place) ? NULL : css;
+}
+
+/* Looks how many CPUs there are for a group: those of the nearest cpuset above it (cpuset_num_cpus()). */
+static void count_cpus_of(const struct cgroup *cgroup, struct control_group *group)
+{
+	const struct cgroup_subsys_state *css = NULL, *parent;
+	u32 step, cpus;
+
+	bpf_for(step, 0, MAX_CONTROL_DEPTH + 1) {
+		css = cpuset_of(cgroup);
+		parent = BPF_CORE_READ(cgroup, self.parent);
+		if (css || !parent)
+			break;
+		cgroup = BPF_CORE_READ(parent, cgroup);
+	}
+	cpus = css ? cpus_in(css) : 0;
+	if (cpus)
+		group->cpus = cpus;
+}
+
+/* A task is in a group from now on: the group's slot. Its CPUs may have been written since it was created. */
+static u32 join_slot(struct cgroup *cgroup)
+{
+	u32 slot = slot_of(cgroup);
+	struct control_group *group = control_group_at(slot);
+
+	if (group && slot != ROOT_SLOT)
+		count_cpus_of(cgroup, group);
+	return slot;
 }
 
 static u32 free_slot(void)
@@ -188,7 +286,7 @@ static s32 add_control_group(struct cgroup *cgroup, struct scx_cgroup_init_args 
 	*place = slot + 1;
 	*group = (struct control_group){
 		.id = cgroup->kn->id, .parent = parent_slot(cgroup), .shares = shares_of(args->weight), .is_taken = true,
-		.quota = NO_QUOTA,
+		.quota = NO_QUOTA, .cpus = control_cpus,
 	};
 	bpf_for(cpu, 0, control_cpus) {
 		struct control_queue *queue = control_queue_of(slot, cpu);

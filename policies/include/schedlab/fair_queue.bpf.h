@@ -46,6 +46,11 @@ static inline bool keeps_sleeper(const struct fair_queue *q)
 	return false;
 }
 
+static inline bool is_in_idle_group(const struct fair_task *t)
+{
+	return false;
+}
+
 static inline bool idle_class_is_as_others(void)
 {
 	return true;

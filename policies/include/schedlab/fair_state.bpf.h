@@ -43,6 +43,7 @@ struct fair_task {
 	s32 priority;		  /* that of its nice value */
 	bool runnable;		  /* counted in that queue */
 	bool fresh;		  /* not yet runnable for the first time */
+	bool is_idle;		  /* counted as one of SCHED_IDLE in that queue */
 	bool gives_way;		  /* its CPU has to choose, though it was only taken out to be changed */
 	bool interrupted;	  /* lost its CPU to a higher class of schedulers */
 #ifdef FAIR_TASK_STATE
@@ -61,7 +62,7 @@ struct fair_queue {
 	struct queue_clock clock;
 	u64 weight;	      /* of all that run or wait; of their groups, where there are some */
 	u32 nr_running;	      /* how many these are */
-	u32 nr_idle_class;    /* how many of them of SCHED_IDLE */
+	u32 nr_idle_class;    /* how many of them of SCHED_IDLE, or in idle control groups */
 	u64 charged_at;	      /* until when the running task is charged */
 	u64 slice_end;	      /* when the core will ask */
 	u64 tick_phase;	      /* when in a jiffy ticks come */
@@ -120,6 +121,9 @@ static inline bool gains_nothing(const struct fair_queue *from, const struct fai
 static inline bool keeps_sleeper(const struct fair_queue *q);
 /* Whether a task of SCHED_IDLE looks for a CPU as others do. If not, one that runs such tasks is no idle one for it. */
 static inline bool idle_class_is_as_others(void);
+
+/* Whether a task counts as one of SCHED_IDLE where it is, by its control groups. */
+static inline bool is_in_idle_group(const struct fair_task *t);
 
 static inline enum load_rule load_rule(void)
 {
@@ -238,7 +242,8 @@ static void count_in(struct fair_queue *q, struct fair_task *t, u64 now)
 		count_in_group(q, t, now);
 	else
 		add_weight_of(q, t);
-	if (t->class == CLASS_IDLE) {
+	t->is_idle = t->class == CLASS_IDLE || is_in_idle_group(t);
+	if (t->is_idle) {
 		__sync_fetch_and_add(&q->nr_idle_class, 1);
 		__sync_fetch_and_add(&nr_idle_tasks, 1);
 	}
@@ -260,7 +265,7 @@ static void count_out(struct fair_queue *q, struct fair_task *t, u64 now)
 		count_out_of_group(q, t, now);
 	else
 		take_weight_of(q, t);
-	if (t->class == CLASS_IDLE) {
+	if (t->is_idle) {
 		__sync_fetch_and_add(&q->nr_idle_class, -1);
 		__sync_fetch_and_add(&nr_idle_tasks, -1);
 	}

@@ -5,18 +5,21 @@
  *
  * A group weighs on a CPU, of its shares S,
  *
- *	S * L / (T - O + L)		at least a two-millionth of nice 0, at most S
+ *	S * L / (T - O + L)		at least a 500,000th of nice 0, at most S
  *
  * L: the load of its queue here; T: the sum of what its queues have published of their loads; O: what this one has.
  * And a task of weight w has the part w / W of what its group weighs, W being the weights in the group's queue.
  *
  * With `group_mode=concur` S is multiplied by the number of tasks that the group has runnable in all, but not by more
- * than there are CPUs: so a group that fills the machine weighs as much on a CPU as one task there does.
+ * than its cpuset has CPUs: so a group that fills the machine weighs as much on a CPU as one task there does.
+ *
+ * Weights of queues and groups are scaled, so that parts of parts are not lost.
  *
  * Example, one CPU: a group of 1024 with the tasks A and B, and a task C of the root. A and B weigh 512 each, C 1024.
  *
- * A waiting task keeps the weight that it had when it came, or was picked. The loads follow tasks that move from one
- * CPU to another; where a group has no task any more they fade when that CPU balances.
+ * A waiting task keeps the weight that it had when it came, or was picked. One that sleeps with a debt still weighs
+ * what it did, but is not runnable. The loads follow tasks that move from one CPU to another; where a group has no task
+ * any more they fade when that CPU balances.
  *
  * Source: Linux 7.3, kernel/sched/fair.c __calc_prop_weight(), calc_group_shares(), calc_concur_shares(),
  * update_tg_load_avg(), update_blocked_averages().
@@ -33,14 +36,14 @@ enum { MODE_CONCUR, MODE_SMP };
 
 /* How often a queue publishes at most. */
 #define PUBLISH_INTERVAL NS_PER_MS
-
+/* @shares and the part are scaled, loads are not. */
 static inline u64 group_part(u64 shares, u64 load, u64 total, u64 own)
 {
 	u64 all = total - own + load, part = shares * load;
 
 	if (all)
 		part /= all;
-	return part < 1 ? 1 : part > shares ? shares : part;
+	return part < LEAST_WEIGHT ? LEAST_WEIGHT : part > shares ? shares : part;
 }
 
 /* How many tasks a group has runnable, as far as its CPUs go. */
@@ -48,14 +51,14 @@ static inline u64 concurrency(const struct control_group *group)
 {
 	u64 tasks = group->runnable / LOAD_UTIL_MAX ?: 1;
 
-	return tasks < control_cpus ? tasks : control_cpus;
+	return tasks < group->cpus ? tasks : group->cpus;
 }
 
-static inline u32 share_of(const struct control_group *group, const struct control_queue *queue)
+static inline u64 share_of(const struct control_group *group, const struct control_queue *queue)
 {
-	u64 shares = entity_shares(group), load = queue->weight;
+	u64 shares = scaled(entity_shares(group)), load = unscaled(queue->weight);
 
-	if (!queue->nr_running)
+	if (!queue->weight)
 		return 0;
 	if (group_mode == MODE_CONCUR)
 		shares *= concurrency(group);
@@ -72,27 +75,59 @@ static inline bool has_moved(u64 now, u64 before)
 }
 
 /* A queue lets its group know of its averages. */
-static inline void publish_control(struct control_group *group, struct control_queue *queue)
+static inline void publish_control(struct control_group *group, struct control_queue *queue, u64 now)
 {
-	if (has_moved(queue->average.load, queue->published_load)) {
-		__sync_fetch_and_add(&group->load, queue->average.load - queue->published_load);
-		queue->published_load = queue->average.load;
+	if (queue->published_at && now - queue->published_at < PUBLISH_INTERVAL)
+		return;
+	if (!has_moved(queue->average.load, queue->published_load) &&
+	    !has_moved(queue->average.runnable, queue->published_runnable))
+		return;
+	__sync_fetch_and_add(&group->load, queue->average.load - queue->published_load);
+	__sync_fetch_and_add(&group->runnable, queue->average.runnable - queue->published_runnable);
+	queue->published_load = queue->average.load;
+	queue->published_runnable = queue->average.runnable;
+	queue->published_at = now;
+}
+
+/* Whether a queue publishes nothing more while its tasks stay as they are: its averages are close to where they go. */
+static inline bool is_settled(const struct control_queue *queue)
+{
+	u64 load = unscaled(queue->weight), runnable = queue->nr_running * LOAD_UTIL_MAX;
+
+	return !has_moved(load - load / 256, queue->published_load) &&
+	       !has_moved(runnable - runnable / 256, queue->published_runnable);
+}
+
+/* The same for a group's queue on a CPU and those above it. */
+static __noinline bool are_settled(u32 slot, u32 cpu)
+{
+	u32 level;
+
+	bpf_for(level, 0, MAX_CONTROL_DEPTH) {
+		const struct control_group *group = control_group_at(slot);
+		const struct control_queue *queue = control_queue_of(slot, cpu);
+
+		if (!group || !queue || slot == ROOT_SLOT)
+			break;
+		if (!is_settled(queue))
+			return false;
+		slot = group->parent;
 	}
-	if (has_moved(queue->average.runnable, queue->published_runnable)) {
-		__sync_fetch_and_add(&group->runnable, queue->average.runnable - queue->published_runnable);
-		queue->published_runnable = queue->average.runnable;
-	}
+	return true;
 }
 
 /* Brings the averages of a queue to now. */
 static inline void update_control_queue(struct control_group *group, struct control_queue *queue, bool runs, u64 now)
 {
-	load_average_update(&queue->average, now, queue->weight, queue->nr_running * LOAD_UTIL_MAX,
+	load_average_update(&queue->average, now, unscaled(queue->weight), queue->nr_running * LOAD_UTIL_MAX,
 			    LOAD_RULE_LATER | (runs ? LOAD_RUNNING : 0));
-	publish_control(group, queue);
+	publish_control(group, queue, now);
 }
 
-/* @tasks and @weight come to a group's queue on a CPU, or go: what the groups above it weigh there follows. */
+/*
+ * @tasks that are runnable and a scaled @weight come to a group's queue on a CPU, or go: what the groups above it weigh
+ * there follows.
+ */
 static __noinline void count_in_groups(u32 slot, u32 cpu, s32 tasks, s64 weight, u64 now)
 {
 	u32 level;
@@ -101,7 +136,7 @@ static __noinline void count_in_groups(u32 slot, u32 cpu, s32 tasks, s64 weight,
 		struct control_group *group = control_group_at(slot);
 		struct control_queue *queue = control_queue_of(slot, cpu);
 		bool faded;
-		u32 share;
+		u64 share;
 
 		if (!group || !queue)
 			return;
@@ -149,9 +184,9 @@ static __noinline void carry_in_groups(u32 slot, u32 cpu, u64 load, u64 runnable
 			part.runnable_sum = runnable * load_divisor(&queue->average, LOAD_RULE_LATER);
 			load_average_detach(&queue->average, &part, LOAD_RULE_LATER);
 		}
-		publish_control(group, queue);
+		publish_control(group, queue, now);
 		count_fading(cpu, faded, is_fading(queue));
-		load = group_part(entity_shares(group), load, total > load ? total : load, load);
+		load = group_part(scaled(entity_shares(group)), load, total > load ? total : load, load) >> WEIGHT_BITS;
 		slot = group->parent;
 	}
 }
@@ -177,25 +212,26 @@ static __noinline void fade_groups(u32 cpu, u64 now)
 	}
 }
 
-/* What a task of weight @own in a group weighs on a CPU where it is counted. */
-static __noinline u32 weight_in_groups(u32 slot, u32 cpu, u32 own)
+/* What a task of weight @own in a group weighs on a CPU where it is counted, scaled. */
+static __noinline u64 weight_in_groups(u32 slot, u32 cpu, u32 own)
 {
-	/* With 20 more bits: parts of parts are small. */
-	u64 weight = (u64)own << 20;
+	u64 weight = SCALED_NICE_0, part = scaled(own);
 	u32 level;
 
 	bpf_for(level, 0, MAX_CONTROL_DEPTH) {
 		struct control_group *group = control_group_at(slot);
 		struct control_queue *queue = control_queue_of(slot, cpu);
 
-		if (!group || !queue || slot == ROOT_SLOT)
+		if (!group || !queue || slot == ROOT_SLOT || !queue->weight)
 			break;
-		if (queue->weight)
-			weight = weight / queue->weight * queue->share;
+		weight = weight * part / queue->weight;
+		if (weight < LEAST_WEIGHT)
+			weight = LEAST_WEIGHT;
+		part = queue->share;
 		slot = group->parent;
 	}
-	weight = (weight + (1 << 19)) >> 20;
-	return weight ?: 1;
+	weight = weight * part / SCALED_NICE_0;
+	return weight < LEAST_WEIGHT ? LEAST_WEIGHT : weight;
 }
 
 /* A tick: averages continue, and so do the weights of the groups above a task. */

@@ -42,7 +42,7 @@ static inline u32 inverse_of_sum(u64 weight)
 	} while (0)
 
 /* @time * @weight * @inverse / 2^32. The factor is cut to 32 bits, and the product needs 96. */
-__noinline u64 weighted_time(u64 time, u64 weight, u64 inverse)
+static __always_inline u64 weighted(u64 time, u64 weight, u64 inverse)
 {
 	u64 factor = weight * inverse;
 	u32 shift = 32;
@@ -59,6 +59,11 @@ __noinline u64 weighted_time(u64 time, u64 weight, u64 inverse)
 		}
 	}
 	return ((time >> 32) * factor << (32 - shift)) + ((time & 0xffffffff) * factor >> shift);
+}
+
+__noinline u64 weighted_time(u64 time, u64 weight, u64 inverse)
+{
+	return weighted(time, weight, inverse);
 }
 
 /* How much a task ages in @time. */

@@ -12,6 +12,26 @@
 /* A task of SCHED_IDLE. */
 #define IDLE_WEIGHT 3
 
+/*
+ * A scaled weight has ten more bits. The least one of either kind is 2 (scale_load(), scale_load_down(), MIN_SHARES of
+ * kernel/sched/sched.h).
+ */
+#define WEIGHT_BITS 10
+#define SCALED_NICE_0 (1ULL << 20)
+#define LEAST_WEIGHT 2ULL
+
+static inline u64 scaled(u64 weight)
+{
+	return weight << WEIGHT_BITS;
+}
+
+static inline u64 unscaled(u64 weight)
+{
+	u64 whole = weight >> WEIGHT_BITS;
+
+	return weight && whole < LEAST_WEIGHT ? LEAST_WEIGHT : whole;
+}
+
 static const u32 nice_weights[40] = {
 	88761, 71755, 56483, 46273, 36291, 29154, 23254, 18705, 14949, 11916, /* -20 .. -11 */
 	9548,  7620,  6100,  4904,  3906,  3121,  2501,	 1991,	1586,  1277,  /* -10 .. -1 */

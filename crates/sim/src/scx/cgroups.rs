@@ -1,9 +1,11 @@
 //! The control groups as a policy sees them: structures in guest memory, by number.
 //!
-//! A group has a `cgroup` with its `kernfs_node`, a `task_group` of the cpu controller, and a `css_set` for the tasks that
-//! are in it. All lie in tables, one place for each group, from the first instant to the last.
+//! A group has a `cgroup` with its `kernfs_node`, a `task_group` of the cpu controller, a `cpuset`, and a `css_set` for
+//! the tasks that are in it. All lie in tables, one place for each group, from the first instant to the last.
 
-use super::layout::{GuestCgroup, GuestCss, GuestCssSet, GuestKernfs, GuestTaskGroup, Pointer};
+use super::consts::{cpu_cgrp_id, cpuset_cgrp_id};
+use super::layout::{GuestCgroup, GuestCpuset, GuestCss, GuestCssSet, GuestKernfs, GuestTaskGroup, Pointer};
+use super::mask::Masks;
 use schedlab_bpf::{Access, GuestMemory, MemoryError, OwnerTable, Region};
 use schedlab_model::control_group::{ControlGroups, Knobs};
 use schedlab_model::cpuset::CpuSet;
@@ -61,11 +63,12 @@ impl Places {
 
 impl Cgroups {
     /// Lays them out.
-    pub fn new(memory: &GuestMemory, tree: &ControlGroups) -> Result<Cgroups, MemoryError> {
+    pub fn new(memory: &GuestMemory, masks: &mut Masks, tree: &ControlGroups) -> Result<Cgroups, MemoryError> {
         let count = tree.len();
         let cgroups = Places::new::<GuestCgroup>(memory, "cgroup", count)?;
         let nodes = Places::new::<GuestKernfs>(memory, "kernfs_node", count)?;
         let task_groups = Places::new::<GuestTaskGroup>(memory, "task_group", count)?;
+        let cpusets = Places::new::<GuestCpuset>(memory, "cpuset", count)?;
         let css_sets = Places::new::<GuestCssSet>(memory, "css_set", count)?;
         for (id, _) in tree.iter() {
             let (at, node) = (cgroups.at(id), nodes.at(id));
@@ -78,6 +81,14 @@ impl Cgroups {
             }
             write_css(memory, (cgroups, offset_of!(GuestCgroup, self_)), at, tree, id);
             write_css(memory, (task_groups, offset_of!(GuestTaskGroup, css)), at, tree, id);
+            write_css(memory, (cpusets, offset_of!(GuestCpuset, css)), at, tree, id);
+            let cpus = masks.create(&tree[id].effective_cpus)?.address;
+            for field in [offset_of!(GuestCpuset, cpus_allowed), offset_of!(GuestCpuset, effective_cpus)] {
+                memory.write(cpusets.at(id) + field as u64, cpus);
+            }
+            for (controller, state) in [(cpuset_cgrp_id, cpusets.at(id)), (cpu_cgrp_id, task_groups.at(id))] {
+                memory.write(at + offset_of!(GuestCgroup, subsys) as u64 + 8 * controller, state);
+            }
             memory.write(css_sets.at(id) + offset_of!(GuestCssSet, dfl_cgrp) as u64, at);
         }
         let knobs: Vec<Knobs> = tree.iter().map(|(_, group)| group.knobs).collect();
@@ -217,7 +228,8 @@ mod tests {
                     [[control_group]]\npath = \"a/b\"\n[[control_group]]\npath = \"c\"\n\
                     [[task]]\nname = \"x\"\nloop = [{ compute = \"1ms\" }]\n";
         let tree = Scenario::parse(text, "t").unwrap().compile().unwrap().control_groups;
-        let cgroups = Cgroups::new(&GuestMemory::new().unwrap(), &tree).unwrap();
+        let memory = GuestMemory::new().unwrap();
+        let cgroups = Cgroups::new(&memory, &mut Masks::new(&memory, 1), &tree).unwrap();
         let [a, b, c] = ["a", "a/b", "c"].map(|path| tree.find(path).unwrap());
         for id in [ControlGroupId::ROOT, a, b, c] {
             assert_eq!(cgroups.find(cgroups.address(id)), Some(id));

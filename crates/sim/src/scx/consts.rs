@@ -3,13 +3,30 @@
 
 macro_rules! enums {
     ($($name:ident { $($value:ident = $number:expr),* $(,)? })*) => {
-        $($(#[allow(missing_docs)] pub const $value: u64 = $number;)*)*
+        $($(#[allow(missing_docs, non_upper_case_globals)] pub const $value: u64 = $number;)*)*
         /// Enumerations by name with their enumerators.
         pub const ENUMS: &[(&str, &[(&str, u64)])] = &[$((stringify!($name), &[$((stringify!($value), $number)),*])),*];
     };
 }
 
 enums! {
+    cgroup_subsys_id {
+        cpuset_cgrp_id = 0,
+        cpu_cgrp_id = 1,
+        cpuacct_cgrp_id = 2,
+        io_cgrp_id = 3,
+        devices_cgrp_id = 4,
+        freezer_cgrp_id = 5,
+        net_cls_cgrp_id = 6,
+        perf_event_cgrp_id = 7,
+        net_prio_cgrp_id = 8,
+        hugetlb_cgrp_id = 9,
+        pids_cgrp_id = 10,
+        rdma_cgrp_id = 11,
+        misc_cgrp_id = 12,
+        debug_cgrp_id = 13,
+        CGROUP_SUBSYS_COUNT = 14,
+    }
     scx_public_consts {
         SCX_OPS_NAME_LEN = 128,
         SCX_SLICE_DFL = 20_000_000,

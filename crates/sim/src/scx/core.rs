@@ -204,7 +204,7 @@ impl Core {
             Access::WritableRanges(TASK_WRITABLE),
         );
         let tasks_base = memory.alloc_sparse(MAX_TASKS as u64 * TASK_STRIDE as u64, 4096, region)?;
-        let cgroups = Cgroups::new(&memory, &world.workload.control_groups)?;
+        let cgroups = Cgroups::new(&memory, &mut masks, &world.workload.control_groups)?;
         let entities = |slot| nobody(&memory, tasks_base, slot);
         Ok(Core {
             world,

@@ -3,6 +3,7 @@
 //! policy that needs one gets an error that names it.
 
 use super::cgroups::ANCESTORS;
+use super::consts::CGROUP_SUBSYS_COUNT;
 use super::mask::MASK_BYTES;
 use schedlab_bpf::{Structure, Type, TypeTable};
 use std::mem::offset_of;
@@ -202,11 +203,19 @@ structures! {
     /// A control group's state for one controller.
     GuestCss "cgroup_subsys_state" { cgroup: Pointer, parent: Pointer, id: i32, serial_nr: u64 }
     /// A control group.
-    GuestCgroup "cgroup" { kn: Pointer, level: i32, self_: GuestCss, ancestors: [Pointer; ANCESTORS] }
+    GuestCgroup "cgroup" {
+        kn: Pointer,
+        level: i32,
+        self_: GuestCss,
+        ancestors: [Pointer; ANCESTORS],
+        subsys: [Pointer; CGROUP_SUBSYS_COUNT as usize],
+    }
     /// A set of control groups.
     GuestCssSet "css_set" { dfl_cgrp: Pointer }
     /// A task group of the CPU controller.
     GuestTaskGroup "task_group" { css: GuestCss }
+    /// What the cpuset controller keeps of a control group.
+    GuestCpuset "cpuset" { css: GuestCss, cpus_allowed: Pointer, effective_cpus: Pointer }
     /// Why a scheduler ended.
     GuestExitInfo "scx_exit_info" {
         kind: ExitKind,
