@@ -24,6 +24,7 @@ mod kernel;
 mod kernel_btf;
 mod kfuncs;
 mod linker;
+mod local_types;
 #[cfg_attr(target_arch = "wasm32", path = "no_machine.rs")]
 mod machine;
 mod mapping;

@@ -458,8 +458,8 @@ impl GuestMemory {
 
     /// A hash of the bytes at `addr`.
     #[inline]
-    pub(crate) fn hash(&self, addr: u64, len: usize, hash: fn(&[u8]) -> u64) -> u64 {
-        self.look(addr, len, hash)
+    pub(crate) fn hash(&self, addr: u64, len: usize, hasher: &impl std::hash::BuildHasher) -> u64 {
+        self.look(addr, len, |bytes| hasher.hash_one(bytes))
     }
 
     /// The first byte in which two runs of at most `len` bytes differ or both end, as C `strncmp` compares.

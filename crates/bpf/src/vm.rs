@@ -12,6 +12,7 @@ use crate::fault::{Fault, FaultKind};
 use crate::fields::{FieldKind, Fields};
 use crate::heap::Heap;
 use crate::interpreter;
+use crate::local_types::LocalTypes;
 use crate::machine::MachineCode;
 use crate::maps::{ElementKey, Map, Storage};
 use crate::memory::{Content, GuestMemory, MemoryError};
@@ -83,7 +84,7 @@ pub struct VmState {
     /// Bytes between CPUs of each per-CPU kernel variable, by its address.
     pub(crate) per_cpu: BTreeMap<u64, u32>,
     /// The object's own types that it makes objects of, by BTF number.
-    pub(crate) local_types: BTreeMap<u64, LocalType>,
+    pub(crate) local_types: LocalTypes,
     pub(crate) globals: BTreeMap<String, (u64, u32)>,
     pub(crate) task_fields: TaskFields,
     pub(crate) cpus: u32,
@@ -97,15 +98,6 @@ pub struct VmState {
     pub(crate) executed: u64,
     /// What the interpreter executed, if it is observed.
     pub(crate) marks: Option<Marks>,
-}
-
-/// A type of the object that it makes objects of.
-#[derive(Clone, Debug)]
-pub(crate) struct LocalType {
-    pub name: String,
-    /// Bytes.
-    pub size: u32,
-    pub fields: Fields,
 }
 
 /// What a call that a host function makes has to leave as it was.
@@ -459,7 +451,7 @@ impl VmState {
             }
             Content::Section(section) => self.section_fields.get(&section)?.at(offset(start)?).cloned(),
             Content::Objects => {
-                let ty = self.local_types.get(&self.heap.type_of(start)?)?;
+                let ty = self.local_types.get(self.heap.type_of(start)?)?;
                 ty.fields.at(offset(start)?).cloned()
             }
             Content::Other => None,

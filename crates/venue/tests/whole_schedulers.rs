@@ -87,6 +87,7 @@ fn what_a_loader_should_not_do_is_refused_and_named() {
         ("kill", "no signal: No such process", "a signal to another process"),
         ("read", "no file: No such file or directory", ""),
         ("write", "no new file: Permission denied", ""),
+        ("objects", "42, and of a number -14", ""),
         ("poison", "poison: the object needs what is not simulated: helper", ""),
         ("end", "it ended with status 5 and was not ready", ""),
         ("hang", "all its threads wait for something that never comes", ""),

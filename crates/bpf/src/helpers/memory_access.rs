@@ -152,7 +152,7 @@ fn hand_over(call: &mut Check<'_>, object: u64, type_name: &str) -> Option<Owned
         _ => false,
     };
     let vm = call.vm();
-    let object_type = vm.heap.type_of(object).and_then(|ty| vm.local_types.get(&ty)).map(|ty| ty.name.clone());
+    let object_type = vm.heap.type_of(object).and_then(|ty| vm.local_types.get(ty)).map(|ty| ty.name.clone());
     match call.give_up(object, type_name, |held| is_meant(held, object_type.as_deref()))? {
         Held::Kernel(name) => Some(Owned::Kernel(name)),
         _ => Some(Owned::Object),

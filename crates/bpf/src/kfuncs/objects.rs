@@ -164,8 +164,9 @@ host_functions! {
 }
 
 fn create(call: &mut Check<'_>, ty: u64, cpus: Option<u32>) -> Option<u64> {
-    let Some(size) = call.vm().local_types.get(&ty).map(|ty| ty.size) else {
-        return call.fail(format!("makes an object of type {ty}, which the object file does not have"));
+    let size = match call.vm().local_types.find(ty).map(|found| found.size) {
+        Ok(size) => size,
+        Err(what) => return call.fail(format!("makes an object of {what}")),
     };
     call.charge(STEPS_PER_OBJECT)?;
     call.charge_bytes(u64::from(size) * u64::from(cpus.unwrap_or(1)))?;

@@ -12,14 +12,14 @@ use crate::btf::CoreRelocation;
 use crate::core_relocation::{Answer, answer, is_field_offset};
 use crate::decode::{Decoded, Patch, Source, decode};
 use crate::fault::SourceLine;
-use crate::fields::Fields;
 use crate::helpers;
 use crate::kernel::{Environment, Routine};
 use crate::kfuncs;
+use crate::local_types::LocalTypes;
 use crate::needs::{Needs, needs_of};
 use crate::object::{CodeSection, LoadError, Object, ObjectError, RawInsn, Target};
 use crate::program::{Entry, Function, FunctionId, HostFunction, HostId, Intrinsic, Program};
-use crate::vm::{CALL_DEPTH, LocalType};
+use crate::vm::CALL_DEPTH;
 
 /// A function of the object: section, and index in it.
 type Place = (usize, usize);
@@ -39,7 +39,7 @@ pub struct Functions {
     /// The program, without its maps.
     pub program: Program,
     /// The local types whose numbers the program uses.
-    pub local_types: BTreeMap<u64, LocalType>,
+    pub local_types: LocalTypes,
 }
 
 /// The work in progress.
@@ -55,7 +55,7 @@ struct Linker<'a> {
     waiting: Vec<Place>,
     /// By name and address: functions of one name may take different numbers of arguments.
     hosts: BTreeMap<(String, usize), HostId>,
-    local_types: BTreeMap<u64, LocalType>,
+    local_types: LocalTypes,
     /// Whether what is missing is an error.
     strict: bool,
     /// Whether any load may go through NULL: a loader has applied CO-RE, and which loads are of kernel types is not told.
@@ -133,7 +133,7 @@ impl<'a> Linker<'a> {
             ids: BTreeMap::new(),
             waiting: Vec::new(),
             hosts: BTreeMap::new(),
-            local_types: BTreeMap::new(),
+            local_types: LocalTypes::default(),
             strict: true,
             probes_everywhere: false,
             user_half: 0,
@@ -298,12 +298,7 @@ impl Linker<'_> {
     /// Remembers the size of a local type whose number the program gets, to make objects of it.
     fn note_local_type(&mut self, relocation: &CoreRelocation, answer: &Answer) -> Result<(), LoadError> {
         if *answer == Answer::Value(u64::from(relocation.ty)) {
-            let size = self.object.btf.size_of(relocation.ty).map_err(ObjectError::from)?;
-            let size = u32::try_from(size).unwrap_or(u32::MAX);
-            let (ty, found) = self.object.btf.resolve(relocation.ty).map_err(ObjectError::from)?;
-            let fields = Fields::of(&self.object.btf, ty, size, &found.name)?;
-            let local = LocalType { name: found.name.clone(), size, fields };
-            self.local_types.insert(u64::from(relocation.ty), local);
+            self.local_types.note(&self.object.btf, relocation.ty)?;
         }
         Ok(())
     }

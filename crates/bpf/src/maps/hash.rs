@@ -1,9 +1,12 @@
 //! Hash maps, also with a value for each CPU, also forgetting the smallest recently used entry.
 //!
-//! An element is a key followed by its values, in a slot of guest memory that never moves. The index over the slots is
-//! a hash table on the host's side with a fixed hash function; walks go in the order of the slots.
+//! An element is a key followed by its values, in a slot of guest memory that never moves. Walks go in the order of the
+//! slots. The index over them is a hash table on the host's side, whose order shows nowhere: so its hash function has a
+//! seed that differs from run to run, and no program can choose keys that meet in one place.
 
-use hashbrown::HashTable;
+use std::hash::BuildHasher;
+
+use hashbrown::{DefaultHashBuilder, HashTable};
 
 use crate::memory::{Access, Content, GuestMemory, MemoryError, Region};
 
@@ -24,6 +27,7 @@ pub struct Hash {
     stride: u64,
     entries: u32,
     index: HashTable<u32>,
+    hasher: DefaultHashBuilder,
     /// Slots that were used and are free again.
     free: Vec<u32>,
     /// Whether each slot that was ever used is taken.
@@ -59,6 +63,7 @@ impl Hash {
             stride,
             entries,
             index: HashTable::new(),
+            hasher: DefaultHashBuilder::default(),
             free: Vec::new(),
             taken: Vec::new(),
             recency: lru.then(Recency::default),
@@ -76,7 +81,7 @@ impl Hash {
 
     fn find(&self, memory: &GuestMemory, key: &[u8]) -> Option<u32> {
         debug_assert_eq!(key.len(), self.key_size as usize);
-        let found = self.index.find(hash(key), |&slot| memory.holds(self.key_address(slot), key));
+        let found = self.index.find(self.hasher.hash_one(key), |&slot| memory.holds(self.key_address(slot), key));
         found.copied()
     }
 
@@ -99,8 +104,9 @@ impl Hash {
         let (at, len) = (self.key_address(slot), self.key_size as usize);
         memory.zero(at, self.stride as usize);
         memory.write_bytes(at, key);
-        let (base, stride) = (self.base, self.stride);
-        self.index.insert_unique(hash(key), slot, |&slot| memory.hash(base + u64::from(slot) * stride, len, hash));
+        let (base, stride, hasher) = (self.base, self.stride, &self.hasher);
+        let of_slot = |slot: &u32| memory.hash(base + u64::from(*slot) * stride, len, hasher);
+        self.index.insert_unique(hasher.hash_one(key), slot, of_slot);
         self.taken[slot as usize] = true;
         if let Some(recency) = &mut self.recency {
             recency.push(slot);
@@ -124,7 +130,7 @@ impl Hash {
     }
 
     fn remove_slot(&mut self, memory: &GuestMemory, slot: u32) {
-        let hash = memory.hash(self.key_address(slot), self.key_size as usize, hash);
+        let hash = memory.hash(self.key_address(slot), self.key_size as usize, &self.hasher);
         if let Ok(entry) = self.index.find_entry(hash, |&other| other == slot) {
             entry.remove();
             self.taken[slot as usize] = false;
@@ -176,18 +182,6 @@ impl Hash {
         let slot = u32::try_from(slot).ok().filter(|&slot| slot < self.entries)?;
         Some((self.value_address(slot, 0), self.key_address(slot)))
     }
-}
-
-/// A hash of bytes that is the same everywhere (FNV-1a over words, then mixed).
-fn hash(key: &[u8]) -> u64 {
-    let mut state = 0xCBF2_9CE4_8422_2325u64;
-    for chunk in key.chunks(8) {
-        let mut word = [0; 8];
-        word[..chunk.len()].copy_from_slice(chunk);
-        state = (state ^ u64::from_le_bytes(word)).wrapping_mul(0x0000_0100_0000_01B3);
-        state ^= state >> 32;
-    }
-    state.wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
 /// The order of use: a list through the slots, most recent first.

@@ -15,6 +15,7 @@ pub use links::Attached;
 use std::collections::BTreeSet;
 use std::io;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::btf::Btf;
 use crate::descriptor::OwnedFd;
@@ -114,7 +115,7 @@ pub enum Reply {
 enum Item {
     Map(MapObject),
     Program(ProgramObject),
-    Btf(Rc<Btf>, Vec<u8>),
+    Btf(Arc<Btf>, Vec<u8>),
     Link(u32),
 }
 
@@ -279,7 +280,7 @@ impl<H> Syscalls<H> {
     }
 
     /// The types behind a descriptor; none for descriptor 0.
-    fn btf(&self, caller: &dyn Caller, fd: u32) -> Result<Option<Rc<Btf>>, i32> {
+    fn btf(&self, caller: &dyn Caller, fd: u32) -> Result<Option<Arc<Btf>>, i32> {
         if fd == 0 {
             return Ok(None);
         }
@@ -298,6 +299,6 @@ impl<H> Syscalls<H> {
         let mut bytes = vec![0; len as usize];
         caller.read(attributes.u64(0), &mut bytes)?;
         let btf = Btf::parse(&bytes).map_err(|_| errno::EINVAL)?;
-        Ok(self.add(Item::Btf(Rc::new(btf), bytes), None))
+        Ok(self.add(Item::Btf(Arc::new(btf), bytes), None))
     }
 }

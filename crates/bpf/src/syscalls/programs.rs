@@ -91,6 +91,7 @@ impl<H> Syscalls<H> {
         }
         self.is_stale = true;
         let state = vm.state_mut();
+        btf.iter().for_each(|btf| state.local_types.look_in(btf));
         // Subprograms are entries no more than those of an object are.
         let id = ProgramId(state.program.entries.len() as u32 - 1);
         let watches = if kind == kind::TRACING { self.types.watched(at.u32(108)) } else { None };

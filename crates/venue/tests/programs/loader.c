@@ -115,6 +115,56 @@ static int program(int kind, const char *name, struct bpf_insn *insns, int count
 	return fd;
 }
 
+#define SET(to, value) { .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = to, .imm = value }
+#define MOVE(to, from) { .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = to, .src_reg = from }
+#define CALL_KERNEL(id) { .code = BPF_JMP | BPF_CALL, .src_reg = BPF_PSEUDO_KFUNC_CALL, .imm = id }
+#define EXIT { .code = BPF_JMP | BPF_EXIT }
+
+// A program with types of its own, which makes an object of one of them: the result, or the error.
+static int make_object(int type)
+{
+	static const char names[] = "\0number\0pair\0first\0second";
+	struct {
+		struct btf_header header;
+		struct btf_type number;
+		int bits;
+		struct btf_type pair;
+		struct btf_member members[2];
+		char names[sizeof(names)];
+	} own = { .header = { .magic = BTF_MAGIC, .version = BTF_VERSION, .hdr_len = sizeof(struct btf_header),
+			      .type_len = 2 * sizeof(struct btf_type) + 4 + 2 * sizeof(struct btf_member),
+			      .str_off = 2 * sizeof(struct btf_type) + 4 + 2 * sizeof(struct btf_member),
+			      .str_len = sizeof(names) },
+		  .number = { .name_off = 1, .info = BTF_KIND_INT << 24, .size = 8 },
+		  .bits = 64,
+		  .pair = { .name_off = 8, .info = BTF_KIND_STRUCT << 24 | 2, .size = 16 },
+		  .members = { { .name_off = 13, .type = 1 }, { .name_off = 19, .type = 1, .offset = 64 } } };
+	memcpy(own.names, names, sizeof(names));
+	union bpf_attr types = { .btf = (unsigned long)&own, .btf_size = sizeof(own) };
+	struct btf_type *ignored;
+	struct bpf_insn insns[] = {
+		SET(1, type),
+		SET(2, 0),
+		CALL_KERNEL(type_named("bpf_obj_new_impl", BTF_KIND_FUNC, &ignored)),
+		{ .code = BPF_JMP | BPF_JEQ | BPF_K, .dst_reg = 0, .off = 7 },
+		{ .code = BPF_ST | BPF_DW | BPF_MEM, .dst_reg = 0, .off = 8, .imm = 42 },
+		{ .code = BPF_LDX | BPF_DW | BPF_MEM, .dst_reg = 6, .src_reg = 0, .off = 8 },
+		MOVE(1, 0),
+		SET(2, 0),
+		CALL_KERNEL(type_named("bpf_obj_drop_impl", BTF_KIND_FUNC, &ignored)),
+		MOVE(0, 6),
+		EXIT,
+		SET(0, 1),
+		EXIT,
+	};
+	union bpf_attr load = { .prog_type = BPF_PROG_TYPE_SYSCALL, .insns = (unsigned long)insns,
+				.insn_cnt = sizeof(insns) / sizeof(insns[0]), .license = (unsigned long)"GPL",
+				.prog_flags = BPF_F_SLEEPABLE, .prog_name = "make_object" };
+	load.prog_btf_fd = bpf(BPF_BTF_LOAD, &types);
+	union bpf_attr run = { .test = { .prog_fd = bpf(BPF_PROG_LOAD, &load) } };
+	return bpf(BPF_PROG_TEST_RUN, &run) ? -errno : (int)run.test.retval;
+}
+
 static void *wait_and_add(void *word)
 {
 	struct timespec pause = { .tv_nsec = 1000000 };
@@ -149,6 +199,8 @@ static void misbehave(const char *what)
 		struct bpf_insn insns[] = { { .code = BPF_JMP | BPF_CALL, .imm = 9999 }, { .code = BPF_JMP | BPF_EXIT } };
 		program(BPF_PROG_TYPE_SYSCALL, "poison", insns, 2, 0, 0);
 	}
+	if (!strcmp(what, "objects"))
+		printf("%d, and of a number %d\n", make_object(2), make_object(1));
 	if (!strcmp(what, "threads")) {
 		pthread_t threads[3];
 		int counted[3] = { 0 };
@@ -167,11 +219,7 @@ static void misbehave(const char *what)
 	{ .code = BPF_LD | BPF_DW | BPF_IMM, .dst_reg = reg, .src_reg = kind, .imm = low }, { .imm = high }
 #define LOAD(to, from, at) { .code = BPF_LDX | BPF_DW | BPF_MEM, .dst_reg = to, .src_reg = from, .off = at }
 #define STORE(to, at, from) { .code = BPF_STX | BPF_DW | BPF_MEM, .dst_reg = to, .off = at, .src_reg = from }
-#define MOVE(to, from) { .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = to, .src_reg = from }
-#define SET(to, value) { .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = to, .imm = value }
 #define ADD(to, from) { .code = BPF_ALU64 | BPF_ADD | BPF_X, .dst_reg = to, .src_reg = from }
-#define CALL_KERNEL(id) { .code = BPF_JMP | BPF_CALL, .src_reg = BPF_PSEUDO_KFUNC_CALL, .imm = id }
-#define EXIT { .code = BPF_JMP | BPF_EXIT }
 #define LEN(array) ((int)(sizeof(array) / sizeof(array[0])))
 
 int main(int argc, char **argv)

@@ -15,6 +15,7 @@ use super::MachineCode;
 use crate::constants::Constants;
 use crate::context::{CallContext, Moment};
 use crate::heap::Heap;
+use crate::local_types::LocalTypes;
 use crate::memory::{Access, GuestMemory, Region};
 use crate::needs::needs_of;
 use crate::options::Executor;
@@ -154,7 +155,7 @@ fn new_vm(program: Program, memory: GuestMemory, executor: Executor, instruction
         timers: Timers::default(),
         heap: Heap::default(),
         per_cpu: BTreeMap::new(),
-        local_types: BTreeMap::new(),
+        local_types: LocalTypes::default(),
         globals: BTreeMap::new(),
         task_fields: TaskFields::default(),
         cpus: CPUS,
