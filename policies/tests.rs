@@ -4,10 +4,12 @@
 mod alb;
 #[path = "cfs/tests/mod.rs"]
 mod cfs;
+mod control_groups;
 #[path = "eevdf/tests/mod.rs"]
 mod eevdf;
 mod golden;
 mod idle_class;
+mod limits;
 #[path = "linux-o1/tests/mod.rs"]
 mod linux_o1;
 mod machine;

@@ -14,7 +14,7 @@
  * out of tasks, by decayed loads (load_average.bpf.h, fair_balance.bpf.h, fair_pull.bpf.h).
  *
  * With `groups=process` the tasks of a process are a group: the groups share each CPU, and the tasks of a group share
- * what it gets (task_groups.bpf.h, group_order.bpf.h).
+ * what it gets (task_groups.bpf.h, group_order.bpf.h). Control groups have limits, and no weights (fair_limits.bpf.h).
  *
  * Example, one CPU, latency 6 ms, ticks each 4 ms: A and B of nice 0 compute, slices are 3 ms. A runs 0-4, as the tick
  * at 4 is the first after 3 ms, B 4-8, and so on. C sleeps for long and wakes at 9 while A, at virtual time 5, runs: C
@@ -26,11 +26,19 @@
  * uneven.
  *
  * Source: Linux 4.9, 6.1 and 6.5, kernel/sched/fair.c; compared with another scheduler in J. Bouron et al., "The
- * battle of the schedulers: FreeBSD ULE vs. Linux CFS", USENIX ATC 2018 (4.9). Bandwidth limits are left out.
+ * battle of the schedulers: FreeBSD ULE vs. Linux CFS", USENIX ATC 2018 (4.9).
  */
 #include <schedlab/common.bpf.h>
 
 #define FAIR_TASK_GROUPS
+#define FAIR_LIMITS
+#define FAIR_TASK_STATE                                                                                            \
+	u32 control_slot; /* its control group */                                                              \
+	bool aside	  /* it waits for the limit of a control group, counted nowhere */
+#define FAIR_QUEUE_STATE                                                                                           \
+	u32 own_cpu;	  /* whose it is */                                                                    \
+	u32 running_slot; /* the control group of the running task */                                          \
+	u32 released	  /* the first group whose tasks it is to take back, plus one */
 #include <schedlab/fair_class.bpf.h>
 #include <schedlab/fair_pull.bpf.h>
 #include <schedlab/fair_select.bpf.h>
@@ -65,6 +73,7 @@ static inline void on_quiescent(struct fair_queue *q, struct task_struct *p, str
 
 static inline void on_moved(struct fair_task *t, s32 cpu)
 {
+	move_use(t, cpu);
 }
 
 static inline void on_load(struct fair_task *t, bool comes)
@@ -118,10 +127,40 @@ static inline s32 init_policy(void)
 {
 	init_domains(nr_cpus);
 	cache_size = domain_size(LEVEL_CACHE, nr_cpus);
+	control_cpus = nr_cpus;
 	return init_balancing();
+}
+
+s32 BPF_STRUCT_OPS(cfs_init_task, struct task_struct *p, struct scx_init_task_args *args)
+{
+	s32 error = fair_begin_task(p, args);
+	struct fair_task *t = error || !has_control_groups() ? NULL : task_of(p);
+
+	if (t)
+		t->control_slot = join_slot(args->cgroup);
+	return error;
+}
+
+s32 BPF_STRUCT_OPS_SLEEPABLE(cfs_cgroup_init, struct cgroup *cgroup, struct scx_cgroup_init_args *args)
+{
+	return begin_control_group(cgroup, args);
+}
+
+/* It has left its queue. */
+void BPF_STRUCT_OPS(cfs_cgroup_move, struct task_struct *p, struct cgroup *from, struct cgroup *to)
+{
+	struct fair_task *t = task_of(p);
+
+	if (t)
+		t->control_slot = join_slot(to);
 }
 
 SCX_OPS_DEFINE(cfs_ops,
 	       .select_cpu = (void *)cfs_select_cpu,
 	       FAIR_CLASS_OPS,
+	       .init_task = (void *)cfs_init_task,
+	       .cgroup_init = (void *)cfs_cgroup_init,
+	       .cgroup_exit = (void *)fair_cgroup_exit,
+	       .cgroup_move = (void *)cfs_cgroup_move,
+	       .cgroup_set_bandwidth = (void *)fair_cgroup_set_bandwidth,
 	       .name = "cfs");

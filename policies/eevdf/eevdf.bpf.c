@@ -119,26 +119,6 @@ void BPF_STRUCT_OPS(eevdf_runnable, struct task_struct *p, u64 enq_flags)
 	arm_idle(now);
 }
 
-/* A task that may not run waits aside. It may have been released since it came. */
-static void put_aside(struct fair_queue *q, struct task_struct *p, struct fair_task *t, s32 cpu, u64 enq_flags, u64 now)
-{
-	if (!t->aside) {
-		update_queue(q, now);
-		follow_move(t, q, cpu, now);
-		set_aside(q, p, t, now);
-	}
-	t->cpu = cpu;
-	if (is_held_back(t, cpu)) {
-		scx_bpf_dsq_insert(p, place_aside(t, cpu), 0, enq_flags);
-		/* Its CPU looks for another task now that this one no longer counts. */
-		if (enq_flags & SCX_ENQ_LAST)
-			scx_bpf_kick_cpu(cpu, 0);
-		return;
-	}
-	come_back(q, p, t, now);
-	scx_bpf_dsq_insert_vtime(p, cpu, 0, order_key(t), enq_flags);
-}
-
 /* A task waits from now on. If it comes from outside of this CPU it may preempt. */
 void BPF_STRUCT_OPS(eevdf_enqueue, struct task_struct *p, u64 enq_flags)
 {
@@ -174,7 +154,7 @@ void BPF_STRUCT_OPS(eevdf_enqueue, struct task_struct *p, u64 enq_flags)
 static void keep_running(struct fair_queue *q, struct task_struct *p, s32 cpu, u64 now)
 {
 	set_hrtick(q, cpu, now);
-	q->slice_end = limited_end(q, slice_end(q, now), now);
+	q->slice_end = limited_end(q, cpu, slice_end(q, now), now);
 	if (q->resched && time_before(q->clock.lazy_until, q->slice_end))
 		q->slice_end = q->clock.lazy_until;
 	scx_bpf_task_set_slice(p, q->slice_end - now);
@@ -210,7 +190,7 @@ void BPF_STRUCT_OPS(eevdf_dispatch, s32 cpu, struct task_struct *prev)
 		t = runs ? task_of(prev) : NULL;
 		weigh_running(q, t, cpu, now);
 		pushed |= t && is_held_back(t, cpu);
-		clear_held_back(cpu, now);
+		clear_held_back(cpu, cpu, now);
 	}
 	if (runs && !pushed && (!q->resched || time_before(now, q->clock.lazy_until))) {
 		keep_running(q, prev, cpu, now);
@@ -395,10 +375,10 @@ SCX_OPS_DEFINE(eevdf_ops,
 	       .init_task = (void *)eevdf_init_task,
 	       .exit_task = (void *)eevdf_exit_task,
 	       .cgroup_init = (void *)eevdf_cgroup_init,
-	       .cgroup_exit = (void *)eevdf_cgroup_exit,
+	       .cgroup_exit = (void *)fair_cgroup_exit,
 	       .cgroup_move = (void *)eevdf_cgroup_move,
 	       .cgroup_set_weight = (void *)eevdf_cgroup_set_weight,
-	       .cgroup_set_bandwidth = (void *)eevdf_cgroup_set_bandwidth,
+	       .cgroup_set_bandwidth = (void *)fair_cgroup_set_bandwidth,
 	       .cgroup_set_idle = (void *)eevdf_cgroup_set_idle,
 	       .init = (void *)eevdf_init,
 	       .flags = SCX_OPS_ENQ_LAST,

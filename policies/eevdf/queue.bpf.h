@@ -82,6 +82,15 @@ struct queue_clock {
 	u32 released	  /* the first group whose tasks it is to take back, plus one */
 
 #include <schedlab/fair_state.bpf.h>
+PARAMETER(u32, groups, 0,
+	  "choices=control,none about=Whether control groups have weights and limits, where there are any.");
+enum { GROUPS_CONTROL, GROUPS_NONE };
+
+static inline bool wants_control_groups(void)
+{
+	return groups == GROUPS_CONTROL;
+}
+
 #define FIRST_RUNTIME (version >= LINUX_6_18)
 #include <schedlab/group_weights.bpf.h>
 #include <schedlab/bandwidth.bpf.h>

@@ -4,6 +4,7 @@
 mod behaviour;
 mod formulas;
 mod groups;
+mod limits;
 mod observe;
 mod parameters;
 mod published;

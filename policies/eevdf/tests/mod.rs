@@ -5,7 +5,6 @@ mod behaviour;
 mod control_groups;
 mod formulas;
 mod group_weights;
-mod limits;
 mod observe;
 mod parameters;
 mod published;

@@ -441,6 +441,29 @@ static __noinline void end_use(u32 slot, u32 cpu, u64 now)
 	}
 }
 
+/* For policies without weights: tasks are counted in the queues of a group, and of those above it, on a CPU. */
+static __noinline void count_use(u32 slot, u32 cpu, s32 tasks)
+{
+	u32 level;
+
+	bpf_for(level, 0, MAX_CONTROL_DEPTH) {
+		struct control_group *group = control_group_at(slot);
+		struct control_queue *queue = control_queue_of(slot, cpu);
+
+		if (!group || !queue || slot == ROOT_SLOT)
+			break;
+		queue->nr_running += tasks;
+		queue->weight += tasks;
+		slot = group->parent;
+	}
+}
+
+static inline void end_counted_use(u32 slot, u32 cpu, u64 now)
+{
+	count_use(slot, cpu, -1);
+	end_use(slot, cpu, now);
+}
+
 /* A limit is written, with a gift: the pool is filled, and no queue is throttled any more. */
 static void set_limit(u32 slot, u64 period_us, u64 quota_us, u64 burst_us, u64 now)
 {

@@ -16,9 +16,8 @@
 #include <schedlab/load_average.bpf.h>
 #include <schedlab/weights.bpf.h>
 
-PARAMETER(u32, groups, 0,
-	  "choices=control,none about=Whether control groups have weights and limits, where there are any.");
-enum { GROUPS_CONTROL, GROUPS_NONE };
+/* Whether the policy looks at control groups. */
+static inline bool wants_control_groups(void);
 
 #define MAX_CONTROL_GROUPS 4096
 #define MAX_CONTROL_QUEUES (1 << 18)
@@ -271,7 +270,7 @@ static s32 add_control_group(struct cgroup *cgroup, struct scx_cgroup_init_args 
 	struct control_group *group;
 	u32 slot, cpu, *place;
 
-	if (groups == GROUPS_NONE)
+	if (!wants_control_groups())
 		return 0;
 	slot = free_slot();
 	group = control_group_at(slot);

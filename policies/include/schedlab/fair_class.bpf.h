@@ -14,6 +14,7 @@
 
 #include <schedlab/fair_queue.bpf.h>
 #include <schedlab/fair_life.bpf.h>
+#include <schedlab/fair_limits.bpf.h>
 #include <schedlab/fair_pick.bpf.h>
 
 PARAMETER(bool, child_runs_first, false, "about=A new task runs before its parent.");
@@ -63,9 +64,11 @@ void BPF_STRUCT_OPS(fair_runnable, struct task_struct *p, u64 enq_flags)
 	come_to_cpu(q, t, cpu, now);
 	if (enq_flags & SCX_ENQ_WAKEUP && !t->fresh)
 		t->clock.vruntime = place_sleeper(t, base_of(q, t, cpu), now);
+	t->fresh = false;
+	if (!may_come(p, t, cpu, now))
+		return;
 	if (has_groups())
 		place_group(q, t, cpu);
-	t->fresh = false;
 	count_in(q, t, now);
 	on_runnable(q, t, now);
 }
@@ -84,6 +87,8 @@ void BPF_STRUCT_OPS(fair_enqueue, struct task_struct *p, u64 enq_flags)
 		return;
 	}
 	t->interrupted = t->gives_way = false;
+	if (waits_aside(q, p, t, cpu, enq_flags, now))
+		return;
 	follow_move(t, q, cpu, now);
 	if (redirect(q, p, t, enq_flags, now))
 		return;
@@ -103,6 +108,7 @@ static void keep_running(struct fair_queue *q, struct task_struct *p, s32 cpu, u
 	q->slice_end = has_groups() ? group_slice_end(cpu, now) : slice_end(cpu, waits, first, now);
 	if (q->slice_end > limit)
 		q->slice_end = limit;
+	q->slice_end = limited_end(q, cpu, q->slice_end, now);
 	scx_bpf_task_set_slice(p, q->slice_end - now);
 }
 
@@ -128,9 +134,12 @@ void BPF_STRUCT_OPS(fair_dispatch, s32 cpu, struct task_struct *prev)
 	if (!q)
 		return;
 	runs = still_runnable(prev) && q->running == prev->pid;
-	leaves = runs && must_leave(q, prev);
-	if (runs) {
+	if (runs)
 		follow_ticks(q, prev, now);
+	leaves = take_back_released(q, runs ? prev : NULL, cpu, now);
+	leaves |= runs && must_leave(q, prev);
+	clear_waiting(cpu, now);
+	if (runs) {
 		update_queue(q, cpu, now);
 		if (!leaves && !must_pick(q, cpu, now)) {
 			keep_running(q, prev, cpu, now);
@@ -172,6 +181,7 @@ void BPF_STRUCT_OPS(fair_running, struct task_struct *p)
 	clear_buddies(q, t, p->pid);
 	if (has_groups())
 		forget(&q->clock.buddies, index_of(t) + 1);
+	begin_limits(q, t, cpu);
 	on_running(q, cpu, now);
 	keep_running(q, p, cpu, now);
 	if (again) {
@@ -211,12 +221,15 @@ void BPF_STRUCT_OPS(fair_quiescent, struct task_struct *p, u64 deq_flags)
 	struct fair_queue *q = t ? queue_of(t->cpu) : NULL;
 	u64 now = scx_bpf_now();
 
+	if (q)
+		leave_aside(p, t);
 	if (!q || !t->runnable)
 		return;
 	update_queue(q, t->cpu, now);
 	clear_buddies(q, t, p->pid);
 	on_quiescent(q, p, t, deq_flags, now);
 	count_out(q, t, now);
+	leave_limits(t, now);
 	if (has_groups())
 		favour_siblings(q, t, deq_flags & SCX_DEQ_SLEEP);
 	/* 4.9 lets it follow at the next event. */
@@ -287,7 +300,7 @@ static void place_child(struct fair_task *t, struct task_struct *parent)
 	t->clock.vruntime = vruntime - base;
 }
 
-s32 BPF_STRUCT_OPS(fair_init_task, struct task_struct *p, struct scx_init_task_args *args)
+static s32 fair_begin_task(struct task_struct *p, const struct scx_init_task_args *args)
 {
 	struct fair_task *t = new_task(p);
 	s32 error;
@@ -324,7 +337,6 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(fair_init)
 	.quiescent = (void *)fair_quiescent,				\
 	.yield = (void *)fair_yield,					\
 	.set_weight = (void *)fair_set_weight,				\
-	.init_task = (void *)fair_init_task,				\
 	.exit_task = (void *)fair_exit_task,				\
 	.init = (void *)fair_init,					\
 	.flags = SCX_OPS_ENQ_LAST

@@ -99,6 +99,8 @@ __noinline u64 min_vruntime_at(s32 cpu, u64 now)
 }
 
 static void charge_group(struct fair_queue *q, u64 now);
+/* The running task has run for so long since it was last charged. */
+static inline void on_charged(struct fair_queue *q, u64 ran, u64 now);
 static void follow_in_groups(struct fair_queue *q, u32 index, s32 cpu, u64 now);
 
 /* Charges the running task up to now. */
@@ -110,6 +112,7 @@ static inline void charge(struct fair_queue *q, u64 now)
 		charge_group(q, now);
 	q->clock.vruntime = running_vruntime(q, now);
 	q->clock.ran += now - q->charged_at;
+	on_charged(q, now - q->charged_at, now);
 	q->charged_at = now;
 }
 
