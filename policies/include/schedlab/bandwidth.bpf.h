@@ -131,16 +131,13 @@ static inline void append_throttled(struct control_group *group, struct control_
 	group->last_throttled = cpu + 1;
 }
 
-/* How often a queue looks again for the last one when another CPU was quicker. */
-#define APPEND_TRIES 64
-
 /* A queue takes runtime, or is throttled from now on: whether it is. */
 static bool take_or_throttle(u32 slot, struct control_group *group, struct control_queue *queue, u32 cpu)
 {
 	bool is_throttled = false, is_done = false;
 	u32 try;
 
-	bpf_for(try, 0, APPEND_TRIES) {
+	bpf_for(try, 0, LIST_TRIES) {
 		u32 number = READ_ONCE(group->last_throttled);
 		struct control_queue *last = number ? control_queue_of(slot, number - 1) : NULL;
 

@@ -40,7 +40,9 @@ struct control_queue {
 	s64 runtime;		     /* of the limit: what may be used before it asks for more */
 	u64 throttled_at;	     /* since when it is throttled with a task held back, plus one; else 0 */
 	u32 next;		     /* the next throttled queue of the group, plus one */
-	u32 nr_fading;		     /* of the root's: how many groups have a load here, and no task */
+	u32 first_fading;	     /* of the root's: the first group that has a load here, and no task, plus one */
+	u32 next_fading;	     /* the next one, plus one */
+	u32 is_listed;		     /* it is in this list */
 	u32 next_released;	     /* the next group whose tasks its CPU is to take back, plus one */
 	bool is_throttled;
 };
@@ -113,12 +115,27 @@ static inline bool is_fading(const struct control_queue *queue)
 	return queue->published_load && !queue->weight;
 }
 
-static inline void count_fading(u32 cpu, bool before, bool after)
-{
-	struct control_queue *root = control_queue_of(ROOT_SLOT, cpu);
+/* How often a CPU tries again when another was quicker. */
+#define LIST_TRIES 64
 
-	if (root && before != after)
-		__sync_fetch_and_add(&root->nr_fading, after ? 1 : -1);
+/* A group that fades on a CPU comes into the list there. It leaves it when the CPU finds that it does not any more. */
+static inline void list_fading(u32 slot, u32 cpu, struct control_queue *queue)
+{
+	struct control_queue *root;
+	u32 try;
+
+	if (!is_fading(queue) || queue->is_listed || __sync_lock_test_and_set(&queue->is_listed, 1))
+		return;
+	root = control_queue_of(ROOT_SLOT, cpu);
+	if (!root)
+		return;
+	bpf_for(try, 0, LIST_TRIES) {
+		u32 first = READ_ONCE(root->first_fading);
+
+		queue->next_fading = first;
+		if (__sync_val_compare_and_swap(&root->first_fading, first, slot + 1) == first)
+			break;
+	}
 }
 
 /* The slot of a group, the root's for one that is not known. */
@@ -290,10 +307,11 @@ static s32 add_control_group(struct cgroup *cgroup, struct scx_cgroup_init_args 
 	bpf_for(cpu, 0, control_cpus) {
 		struct control_queue *queue = control_queue_of(slot, cpu);
 
-		if (!queue)
-			continue;
-		count_fading(cpu, is_fading(queue), false);
-		*queue = (struct control_queue){};
+		/* The place of one before it may still be in a list. */
+		if (queue)
+			*queue = (struct control_queue){
+				.next_fading = queue->next_fading, .is_listed = queue->is_listed,
+			};
 	}
 	if (bpf_core_field_exists(args->sched_idle))
 		group->is_idle = args->sched_idle;

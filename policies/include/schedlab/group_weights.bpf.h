@@ -135,18 +135,16 @@ static __noinline void count_in_groups(u32 slot, u32 cpu, s32 tasks, s64 weight,
 	bpf_for(level, 0, MAX_CONTROL_DEPTH) {
 		struct control_group *group = control_group_at(slot);
 		struct control_queue *queue = control_queue_of(slot, cpu);
-		bool faded;
 		u64 share;
 
 		if (!group || !queue)
 			return;
-		faded = is_fading(queue);
 		update_control_queue(group, queue, queue->nr_running, now);
 		queue->weight += weight;
 		queue->nr_running += tasks;
 		if (slot == ROOT_SLOT)
 			return;
-		count_fading(cpu, faded, is_fading(queue));
+		list_fading(slot, cpu, queue);
 		share = share_of(group, queue);
 		weight = (s64)share - queue->share;
 		queue->share = share;
@@ -169,11 +167,9 @@ static __noinline void carry_in_groups(u32 slot, u32 cpu, u64 load, u64 runnable
 		struct control_queue *queue = control_queue_of(slot, cpu);
 		struct load_average part = { .load = load, .runnable = runnable };
 		u64 total;
-		bool faded;
 
 		if (!group || !queue || slot == ROOT_SLOT)
 			return;
-		faded = is_fading(queue);
 		update_control_queue(group, queue, queue->nr_running, now);
 		total = group->load;
 		if (comes) {
@@ -185,7 +181,7 @@ static __noinline void carry_in_groups(u32 slot, u32 cpu, u64 load, u64 runnable
 			load_average_detach(&queue->average, &part, LOAD_RULE_LATER);
 		}
 		publish_control(group, queue, now);
-		count_fading(cpu, faded, is_fading(queue));
+		list_fading(slot, cpu, queue);
 		load = group_part(scaled(entity_shares(group)), load, total > load ? total : load, load) >> WEIGHT_BITS;
 		slot = group->parent;
 	}
@@ -195,20 +191,24 @@ static __noinline void carry_in_groups(u32 slot, u32 cpu, u64 load, u64 runnable
 static __noinline void fade_groups(u32 cpu, u64 now)
 {
 	struct control_queue *root = control_queue_of(ROOT_SLOT, cpu);
-	u32 slot;
+	u32 next, step;
 
-	if (!root || !root->nr_fading)
+	if (!root || !root->first_fading)
 		return;
-	bpf_for(slot, ROOT_SLOT + 1, MAX_CONTROL_GROUPS) {
+	next = __sync_lock_test_and_set(&root->first_fading, 0);
+	bpf_for(step, 0, MAX_CONTROL_GROUPS) {
+		u32 slot = next - 1;
 		struct control_group *group = control_group_at(slot);
 		struct control_queue *queue = control_queue_of(slot, cpu);
 
-		if (slot >= control_slots_end)
+		if (!next || !group || !queue)
 			break;
-		if (!group || !queue || !is_fading(queue))
+		next = queue->next_fading;
+		queue->is_listed = 0;
+		if (!is_fading(queue))
 			continue;
 		update_control_queue(group, queue, false, now);
-		count_fading(cpu, true, is_fading(queue));
+		list_fading(slot, cpu, queue);
 	}
 }
 

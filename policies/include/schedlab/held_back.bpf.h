@@ -171,7 +171,7 @@ static void on_released(u32 slot, u32 cpu)
 
 	if (!queue || !q)
 		return;
-	bpf_for(try, 0, APPEND_TRIES) {
+	bpf_for(try, 0, LIST_TRIES) {
 		u32 first = READ_ONCE(q->released);
 
 		queue->next_released = first;

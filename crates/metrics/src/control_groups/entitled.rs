@@ -8,10 +8,7 @@ use crate::fairness::{changes_weight, nice_weight};
 use schedlab_model::control_group::{ControlGroups as Tree, Weight};
 use schedlab_model::ids::ControlGroupId;
 use schedlab_model::workload::{Step, Workload};
-use std::collections::BTreeMap;
-
-/// With more groups than this there is no entitled share: it is computed whenever a task begins or ceases to want a CPU.
-const MAX_GROUPS: usize = 256;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// `cpu.idle` in the unit of task weights.
 const IDLE_WEIGHT: f64 = 3.0;
@@ -20,24 +17,54 @@ const IDLE_WEIGHT: f64 = 3.0;
 pub(super) struct Entitled {
     cpus: f64,
     groups: Vec<State>,
-    is_stale: bool,
+    /// How much time has passed.
+    now_ns: u64,
+    /// Groups whose own tasks have changed since it last passed.
+    stale: Vec<usize>,
 }
 
 #[derive(Debug, Default)]
 struct State {
+    parent: Option<usize>,
+    /// Those below it that can use something now, in the order of their numbers.
+    active: BTreeSet<usize>,
     weight: f64,
     most: f64,
     /// Its own tasks that want a CPU, by weight.
     own: BTreeMap<u32, u32>,
     /// CPUs that it can use now.
     usable: f64,
-    /// CPUs that it is entitled to now.
+    /// Whether something in it or below it has changed.
+    is_stale: bool,
+    /// CPUs that it is entitled to now, and all that share with it.
     rate: f64,
-    /// CPU time that it was entitled to, and that of all that share with it.
+    below_rate: f64,
+    /// CPU time that these two were up to `settled_ns`.
     entitled_ns: f64,
     below_ns: f64,
-    /// What is divided among those below it now.
-    below_rate: f64,
+    settled_ns: u64,
+}
+
+impl State {
+    /// What it was entitled to up to an instant, and what those below it were.
+    fn sums_at(&self, now_ns: u64) -> (f64, f64) {
+        let length = (now_ns - self.settled_ns) as f64;
+        (self.entitled_ns + self.rate * length, self.below_ns + self.below_rate * length)
+    }
+
+    fn settle(&mut self, now_ns: u64) {
+        (self.entitled_ns, self.below_ns) = self.sums_at(now_ns);
+        self.settled_ns = now_ns;
+    }
+
+    /// Its own tasks as those that take a part of what it has.
+    fn tasks(&self) -> impl Iterator<Item = Claim> + '_ {
+        let claim = |(weight, count): (&u32, &u32)| Claim {
+            weight: f64::from(*weight) * f64::from(*count),
+            most: f64::from(*count),
+        };
+        self.own.iter().map(claim)
+    }
 }
 
 /// A group or a task that takes a part.
@@ -51,87 +78,103 @@ impl Entitled {
     pub fn of(workload: &Workload) -> Option<Entitled> {
         let adjusts = |step: &Step| matches!(step, Step::Adjust(..));
         let changes = workload.roles.iter().any(|role| changes_weight(role) || role.program.steps.iter().any(adjusts));
-        if changes || workload.control_groups.len() > MAX_GROUPS {
-            return None;
-        }
-        Some(Entitled::new(&workload.control_groups, workload.machine.cpus()))
+        (!changes).then(|| Entitled::new(&workload.control_groups, workload.machine.cpus()))
     }
 
     fn new(tree: &Tree, cpus: u32) -> Entitled {
         let state = |(_, group): (ControlGroupId, &schedlab_model::control_group::ControlGroup)| State {
+            parent: group.parent.map(ControlGroupId::index),
             weight: weight(group.knobs.weight),
             most: group.knobs.bandwidth.cpus().unwrap_or(f64::INFINITY).min(f64::from(group.effective_cpus.len())),
             ..State::default()
         };
-        Entitled { cpus: f64::from(cpus), groups: tree.iter().map(state).collect(), is_stale: false }
+        Entitled { cpus: f64::from(cpus), groups: tree.iter().map(state).collect(), now_ns: 0, stale: Vec::new() }
     }
 
     /// A task of a group begins or ceases to want a CPU. Those of the real-time classes have no weight and stand apart.
-    pub fn wants(&mut self, tree: &Tree, group: ControlGroupId, weight: Option<u32>, on: bool) {
+    pub fn wants(&mut self, group: ControlGroupId, weight: Option<u32>, on: bool) {
         let Some(weight) = weight else { return };
         let own = self.groups[group.index()].own.entry(weight).or_default();
         *own = own.wrapping_add_signed(if on { 1 } else { -1 });
-        self.is_stale = true;
-        self.tree_changed(tree);
+        self.stale.push(group.index());
     }
 
-    /// What each group can use, from the leaves up: parents come before their children in a tree.
-    fn find_usable(&mut self, tree: &Tree) {
-        for state in &mut self.groups {
-            state.usable = state.own.values().map(|count| f64::from(*count)).sum();
-        }
-        for (id, group) in tree.iter().rev() {
-            let state = &mut self.groups[id.index()];
-            state.usable = state.usable.min(state.most);
-            let usable = state.usable;
-            if let Some(parent) = group.parent {
-                self.groups[parent.index()].usable += usable;
-            }
-        }
-    }
-
-    fn tree_changed(&mut self, tree: &Tree) {
-        self.find_usable(tree);
-        self.groups[0].rate = self.cpus.min(self.groups[0].usable);
-        for (id, _) in tree.iter() {
-            let children: Vec<ControlGroupId> = tree.children(id).collect();
-            let state = &self.groups[id.index()];
-            let capacity = state.rate;
-            let groups = children.iter().map(|child| {
-                let child = &self.groups[child.index()];
-                Claim { weight: child.weight, most: child.usable }
-            });
-            let own = state.own.iter().map(|(weight, count)| Claim {
-                weight: f64::from(*weight) * f64::from(*count),
-                most: f64::from(*count),
-            });
-            let claims: Vec<Claim> = groups.chain(own).collect();
-            let parts = divide(capacity, &claims);
-            self.groups[id.index()].below_rate = parts.iter().sum();
-            for (child, part) in children.iter().zip(parts) {
-                self.groups[child.index()].rate = part;
-            }
-        }
-        self.is_stale = false;
-    }
-
+    /// Time passes with everything as it is.
     pub fn pass(&mut self, length: u64) {
-        debug_assert!(!self.is_stale);
-        for state in &mut self.groups {
-            state.entitled_ns += state.rate * length as f64;
-            state.below_ns += state.below_rate * length as f64;
+        if length > 0 && !self.stale.is_empty() {
+            self.refresh();
+        }
+        self.now_ns += length;
+    }
+
+    /// Divides again what something has changed of.
+    fn refresh(&mut self) {
+        for group in std::mem::take(&mut self.stale) {
+            self.find_usable(group);
+        }
+        let root = &self.groups[0];
+        let rate = self.cpus.min(root.usable);
+        if root.rate != rate || root.is_stale {
+            self.set_rate(0, rate);
+        }
+    }
+
+    /// What a group and those above it can use.
+    fn find_usable(&mut self, group: usize) {
+        let mut at = Some(group);
+        while let Some(index) = at {
+            let state = &self.groups[index];
+            let own: f64 = state.own.values().map(|count| f64::from(*count)).sum();
+            let below: f64 = state.active.iter().map(|&child| self.groups[child].usable).sum();
+            let state = &mut self.groups[index];
+            (state.usable, state.is_stale) = ((own + below).min(state.most), true);
+            at = state.parent;
+            let (can_use, has_some) = (state.usable > 0.0, state.rate > 0.0);
+            if let Some(parent) = at {
+                let active = &mut self.groups[parent].active;
+                if can_use {
+                    active.insert(index)
+                } else {
+                    active.remove(&index)
+                };
+            }
+            if !can_use && has_some {
+                self.set_rate(index, 0.0);
+            }
+        }
+    }
+
+    /// A group has other CPUs from now on, or something in it has changed.
+    fn set_rate(&mut self, index: usize, rate: f64) {
+        let now_ns = self.now_ns;
+        self.groups[index].settle(now_ns);
+        let state = &self.groups[index];
+        let children: Vec<usize> = state.active.iter().copied().collect();
+        let groups = children.iter().map(|&child| {
+            let child = &self.groups[child];
+            Claim { weight: child.weight, most: child.usable }
+        });
+        let claims: Vec<Claim> = groups.chain(state.tasks()).collect();
+        let parts = divide(rate, &claims);
+        let state = &mut self.groups[index];
+        (state.rate, state.below_rate, state.is_stale) = (rate, parts.iter().sum(), false);
+        for (child, part) in children.into_iter().zip(parts) {
+            if self.groups[child].is_stale || self.groups[child].rate != part {
+                self.set_rate(child, part);
+            }
         }
     }
 
     /// Its part of what its parent's tasks are entitled to.
-    pub fn share(&self, tree: &Tree, id: ControlGroupId) -> Option<f64> {
-        let all = self.groups[tree[id].parent?.index()].below_ns;
-        (all > 0.0).then(|| self.groups[id.index()].entitled_ns / all)
+    pub fn share(&self, id: ControlGroupId) -> Option<f64> {
+        let state = &self.groups[id.index()];
+        let (_, all) = self.groups[state.parent?].sums_at(self.now_ns);
+        (all > 0.0).then(|| state.sums_at(self.now_ns).0 / all)
     }
 
     pub fn clear(&mut self) {
         for state in &mut self.groups {
-            (state.entitled_ns, state.below_ns) = (0.0, 0.0);
+            (state.entitled_ns, state.below_ns, state.settled_ns) = (0.0, 0.0, self.now_ns);
         }
     }
 }

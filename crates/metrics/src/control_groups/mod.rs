@@ -173,7 +173,7 @@ impl ControlGroups {
         if let Some(entitled) = &mut self.entitled
             && (before.0 == Place::Off) != (place == Place::Off)
         {
-            entitled.wants(&self.tree, group, weight, place != Place::Off);
+            entitled.wants(group, weight, place != Place::Off);
         }
     }
 
@@ -285,7 +285,7 @@ impl ControlGroups {
                 usage_ns: state.cpu_ns,
                 usage_share: fraction(state.cpu_ns, capacity_ns).unwrap_or(0.0),
                 sibling_share: fraction(state.cpu_ns, parent_ns),
-                entitled_share: self.entitled.as_ref().and_then(|entitled| entitled.share(&self.tree, id)),
+                entitled_share: self.entitled.as_ref().and_then(|entitled| entitled.share(id)),
                 throttled_wait_ns: crate::collector::times(state.waits.histogram()),
                 response_throttled_ns: crate::collector::times(state.responses.histogram()).filter(|_| self.is_told),
                 pressure_some_ns: Some(pressure[id.index()].0),
