@@ -81,7 +81,7 @@ static inline s64 clamp_lag(s64 lag, s64 limit)
  */
 static inline s64 inflated_lag(s64 lag, u64 others, u32 weight)
 {
-	return truncated_div(lag * (s64)(others + weight), others);
+	return others ? lag + truncated_div(lag * (s64)weight, others) : 0;
 }
 
 /* A distance in virtual time, for a task that has another weight from now on; both are scaled, or neither. */

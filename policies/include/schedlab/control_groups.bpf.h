@@ -112,7 +112,7 @@ static inline struct control_queue *control_queue_of(u32 slot, u32 cpu)
 /* Whether a group has a load on a CPU, and no task there. */
 static inline bool is_fading(const struct control_queue *queue)
 {
-	return queue->published_load && !queue->weight;
+	return (queue->published_load || queue->published_runnable) && !queue->weight;
 }
 
 /* How often a CPU tries again when another was quicker. */

@@ -113,8 +113,8 @@ static inline bool take_back_released(struct fair_queue *q, const struct task_st
 
 	if (!has_control_groups())
 		return false;
-	take_released(q, cpu, now);
 	bring_to_now(q, cpu, now);
+	take_released(q, cpu, now);
 	t = running ? task_of((struct task_struct *)running) : NULL;
 	return t && is_held_back(t, cpu);
 }
