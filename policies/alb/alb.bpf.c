@@ -346,13 +346,7 @@ static inline s32 init_policy(void)
 	       bpf_timer_set_callback(&timer->timer, balance_all);
 }
 
-s32 BPF_STRUCT_OPS(alb_init_task, struct task_struct *p, struct scx_init_task_args *args)
-{
-	return fair_begin_task(p, args);
-}
-
 SCX_OPS_DEFINE(alb_ops,
 	       .select_cpu = (void *)alb_select_cpu,
 	       FAIR_CLASS_OPS,
-	       .init_task = (void *)alb_init_task,
 	       .name = "alb");

@@ -131,36 +131,11 @@ static inline s32 init_policy(void)
 	return init_balancing();
 }
 
-s32 BPF_STRUCT_OPS(cfs_init_task, struct task_struct *p, struct scx_init_task_args *args)
-{
-	s32 error = fair_begin_task(p, args);
-	struct fair_task *t = error || !has_control_groups() ? NULL : task_of(p);
-
-	if (t)
-		t->control_slot = join_slot(args->cgroup);
-	return error;
-}
-
-s32 BPF_STRUCT_OPS_SLEEPABLE(cfs_cgroup_init, struct cgroup *cgroup, struct scx_cgroup_init_args *args)
-{
-	return begin_control_group(cgroup, args);
-}
-
-/* It has left its queue. */
-void BPF_STRUCT_OPS(cfs_cgroup_move, struct task_struct *p, struct cgroup *from, struct cgroup *to)
-{
-	struct fair_task *t = task_of(p);
-
-	if (t)
-		t->control_slot = join_slot(to);
-}
-
 SCX_OPS_DEFINE(cfs_ops,
 	       .select_cpu = (void *)cfs_select_cpu,
 	       FAIR_CLASS_OPS,
-	       .init_task = (void *)cfs_init_task,
-	       .cgroup_init = (void *)cfs_cgroup_init,
+	       .cgroup_init = (void *)fair_cgroup_init,
 	       .cgroup_exit = (void *)fair_cgroup_exit,
-	       .cgroup_move = (void *)cfs_cgroup_move,
+	       .cgroup_move = (void *)fair_cgroup_move,
 	       .cgroup_set_bandwidth = (void *)fair_cgroup_set_bandwidth,
 	       .name = "cfs");

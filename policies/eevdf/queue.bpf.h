@@ -82,6 +82,7 @@ struct queue_clock {
 	u32 released	  /* the first group whose tasks it is to take back, plus one */
 
 #include <schedlab/fair_state.bpf.h>
+
 PARAMETER(u32, groups, 0,
 	  "choices=control,none about=Whether control groups have weights and limits, where there are any.");
 enum { GROUPS_CONTROL, GROUPS_NONE };

@@ -74,7 +74,7 @@ struct control_group {
 };
 
 static struct control_group control_groups[MAX_CONTROL_GROUPS];
-static u32 nr_control_groups, control_cpus, control_slots_end;
+static u32 nr_control_groups, control_cpus;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -316,8 +316,6 @@ static s32 add_control_group(struct cgroup *cgroup, struct scx_cgroup_init_args 
 	if (bpf_core_field_exists(args->sched_idle))
 		group->is_idle = args->sched_idle;
 	nr_control_groups++;
-	if (control_slots_end <= slot)
-		control_slots_end = slot + 1;
 	return 0;
 }
 

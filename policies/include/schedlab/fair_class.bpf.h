@@ -300,13 +300,14 @@ static void place_child(struct fair_task *t, struct task_struct *parent)
 	t->clock.vruntime = vruntime - base;
 }
 
-static s32 fair_begin_task(struct task_struct *p, const struct scx_init_task_args *args)
+s32 BPF_STRUCT_OPS(fair_init_task, struct task_struct *p, struct scx_init_task_args *args)
 {
 	struct fair_task *t = new_task(p);
 	s32 error;
 
 	if (!t)
 		return -ENOMEM;
+	join_control_group(t, args->cgroup);
 	error = join_group(p, t);
 	if (!error && args->fork)
 		place_child(t, bpf_get_current_task_btf());
@@ -337,6 +338,7 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(fair_init)
 	.quiescent = (void *)fair_quiescent,				\
 	.yield = (void *)fair_yield,					\
 	.set_weight = (void *)fair_set_weight,				\
+	.init_task = (void *)fair_init_task,				\
 	.exit_task = (void *)fair_exit_task,				\
 	.init = (void *)fair_init,					\
 	.flags = SCX_OPS_ENQ_LAST

@@ -135,6 +135,26 @@ static inline void begin_limits(struct fair_queue *q, const struct fair_task *t,
 	q->own_cpu = cpu;
 }
 
+static inline void join_control_group(struct fair_task *t, struct cgroup *cgroup)
+{
+	if (has_control_groups())
+		t->control_slot = join_slot(cgroup);
+}
+
+s32 BPF_STRUCT_OPS_SLEEPABLE(fair_cgroup_init, struct cgroup *cgroup, struct scx_cgroup_init_args *args)
+{
+	return begin_control_group(cgroup, args);
+}
+
+/* It has left its queue. */
+void BPF_STRUCT_OPS(fair_cgroup_move, struct task_struct *p, struct cgroup *from, struct cgroup *to)
+{
+	struct fair_task *t = task_of(p);
+
+	if (t)
+		t->control_slot = join_slot(to);
+}
+
 /* A waiting task goes to another CPU. */
 static inline void move_use(const struct fair_task *t, s32 cpu)
 {
@@ -149,6 +169,10 @@ static inline void move_use(const struct fair_task *t, s32 cpu)
 }
 
 #else
+
+static inline void join_control_group(struct fair_task *t, struct cgroup *cgroup)
+{
+}
 
 static inline void on_charged(struct fair_queue *q, u64 ran, u64 now)
 {
