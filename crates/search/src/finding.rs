@@ -14,6 +14,8 @@ pub enum Kind {
     Unlawful,
     /// The interpreter and machine code do not do the same.
     ExecutorsDiffer,
+    /// The simulator panics.
+    Panic,
     /// A task waits longer than it may.
     LongWait,
     /// CPUs idle while tasks wait that may run there.
@@ -49,7 +51,8 @@ impl Kind {
     }
 
     /// The names of all kinds but faults, whose names begin with `fault-`.
-    pub const NAMES: [&str; 6] = ["stall", "unlawful", "executors-differ", "long-wait", "idle-beside-work", "unfair"];
+    pub const NAMES: [&str; 7] =
+        ["stall", "unlawful", "executors-differ", "panic", "long-wait", "idle-beside-work", "unfair"];
 
     /// Whether a kind may have this name.
     pub fn is_name(name: &str) -> bool {
@@ -67,6 +70,7 @@ impl Kind {
             }
             Kind::Unlawful => "unlawful".into(),
             Kind::ExecutorsDiffer => "executors-differ".into(),
+            Kind::Panic => "panic".into(),
             Kind::LongWait => "long-wait".into(),
             Kind::IdleBesideWork => "idle-beside-work".into(),
             Kind::Unfair => "unfair".into(),

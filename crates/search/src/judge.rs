@@ -1,6 +1,7 @@
 //! Runs a scenario under a policy and says what is wrong.
 
 use crate::finding::{Finding, Kind};
+use schedlab_boundary::library::guarded;
 use schedlab_campaign::{Case, Keeps, Place, Runner};
 use schedlab_model::metric::{self, Part};
 use schedlab_model::result::RunResult;
@@ -154,7 +155,11 @@ impl Judge<'_> {
         };
         let looks = Cell::new(0);
         let is_wanted = || looks.replace(looks.get() + 1) < LOOKS;
-        match self.runner.seen(&case, 0, &is_wanted) {
+        let Ok(seen) = guarded(|| self.runner.seen(&case, 0, &is_wanted)) else {
+            let what = "the simulator panics; `schedlab run` with this scenario and policy shows where".to_string();
+            return Ok(Seen::Wrong(Finding::new(Kind::Panic, what)));
+        };
+        match seen {
             Ok(seen) if seen.run.result.partial => Ok(Seen::Nothing),
             Ok(seen) => Ok(Seen::Result(Box::new(seen.run.result))),
             Err(error) => judged(error),

@@ -47,7 +47,7 @@ pub(crate) fn ask(
     scenario: &Scenario,
     kind: &Kind,
 ) -> Option<InKernel> {
-    if matches!(kind, Kind::Unlawful | Kind::ExecutorsDiffer) {
+    if matches!(kind, Kind::Unlawful | Kind::ExecutorsDiffer | Kind::Panic) {
         return None;
     }
     let place = place.clone().for_policies([policy]);
