@@ -47,6 +47,17 @@ pub fn of(report: &Report) -> Vec<Doubt> {
         let what = format!("there are {} items, and {ITEMS} are the fewest; record for longer", report.items());
         say("FEW", Weight::Refusal, what);
     }
+    for role in report.roles.iter().filter(|role| role.idle > 0) {
+        let (weight, why) = match role.items {
+            0 => (Weight::Refusal, "what it does is not known"),
+            _ => (Weight::Note, "the model has them do what the others did"),
+        };
+        let what = format!(
+            "{} of {} tasks of {} came to no end of an item, and {why}; record for longer, or on more CPUs",
+            role.idle, role.tasks, role.name
+        );
+        say("IDLE", weight, what);
+    }
     let spins = report.yields as f64 / report.items().max(1) as f64;
     if let Some(weight) = at(spins, YIELDS) {
         let what = format!(
@@ -54,6 +65,11 @@ pub fn of(report: &Report) -> Vec<Doubt> {
              tasks than CPUs"
         );
         say("SPIN", weight, what);
+    }
+    if report.spins {
+        let what = "tasks spin for a lock before they wait for it, and that is work in the model, which spins again; record with \
+                    fewer tasks than CPUs";
+        say("SPIN", Weight::Note, what.into());
     }
     if report.joins > 0 {
         let what = format!(

@@ -76,6 +76,8 @@ pub fn model(trace: &Path, steps: &Path, price: Price) -> Result<Model, InferErr
     let folder = steps.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let names = header.roles.iter().map(|role| role.name.clone()).collect();
     let spool = spool::Spool::create_in(folder)?;
+    let costs = header.setting.as_ref().filter(|setting| setting.calls).map(|setting| setting.machine.costs);
+    let price = costs.map_or(price, |costs| Price { sleep_ns: costs.sleep.ns(), io_ns: costs.io.ns(), ..price });
     let mut tracker = tracker::Tracker::new(names, header.cpus, has_calls(&header), price, spool);
     reader.try_for_each(|event| event.map(|event| tracker.event(&event)))?;
     model::model(tracker.finish(header.end.ns())?, &header, steps)

@@ -8,6 +8,7 @@ use crate::tracker::Tracker;
 use crate::{InferError, doubts, has_calls, steps};
 use schedlab_metrics::statistics::quantile_of_sorted;
 use schedlab_model::ids::{RoleId, TaskId};
+use schedlab_model::machine::Costs;
 use schedlab_model::recorded::{Lists, Op, StepFile};
 use schedlab_model::scenario::{self, Recorded, Scenario, Step, Text, recorded_step};
 use schedlab_model::time::Time;
@@ -67,7 +68,8 @@ pub fn model(mut tracker: Tracker, header: &Header, steps: &Path) -> Result<Mode
     let written = write((&tracker, &tokens), &groups, &made, kept, steps)?;
     let tasks = groups.iter().zip(&made).enumerate();
     let tasks = tasks.map(|(number, (group, program))| task((&tracker, header), number, group, program, &file_name));
-    let mut scenario = Scenario::new(&header.scenario, machine(header), run(header), tasks.collect(), "the model");
+    let mut scenario =
+        Scenario::new(&header.scenario, machine(header), run((&tracker, header)), tasks.collect(), "the model");
     scenario.about = format!("Modelled after a recording of {} under {}.", header.scenario, header.policy);
     objects(&tracker, &made, header, &mut scenario);
     scenario.control_groups = header.setting.iter().flat_map(|setting| setting.control_groups.clone()).collect();
@@ -170,14 +172,26 @@ fn machine(header: &Header) -> scenario::Machine {
         tick_offset: time(machine.tick_offset),
         watchdog: Some(Text(machine.watchdog)).filter(|w| w.0 != schedlab_model::machine::KERNEL_WATCHDOG),
         hz: None,
-        costs: scenario::Costs::from(&machine.costs),
+        costs: scenario::Costs::from(&if setting.calls { told_apart(&machine.costs) } else { Costs::default() }),
         mechanisms: machine.mechanisms,
     }
 }
 
-fn run(header: &Header) -> scenario::Run {
+/// What is paid by CPUs, and the way into sleeps: a recording with calls tells these apart. What else tasks pay for their calls is
+/// in the work that the model has of them.
+fn told_apart(costs: &Costs) -> Costs {
+    let &Costs { switch, wakeup, migration, tick, timer, arrival, grace_period, reclaim, statistics, .. } = costs;
+    let &Costs { sleep, io, policy_instruction_ps, .. } = costs;
+    let paid_by_cpus =
+        Costs { switch, wakeup, migration, tick, timer, arrival, policy_instruction_ps, ..Costs::default() };
+    Costs { grace_period, reclaim, statistics, sleep, io, ..paid_by_cpus }
+}
+
+fn run((tracker, header): (&Tracker, &Header)) -> scenario::Run {
+    // Tasks that have all ended end the model's run too, however long they take there.
+    let ends = tracker.tasks.values().all(|task| task.ended);
     scenario::Run {
-        duration: Some(Text(header.end)),
+        duration: (!ends).then_some(Text(header.end)),
         warmup: header.setting.as_ref().map(|setting| Text(setting.warmup)).filter(|warmup| warmup.0 > Time::ZERO),
         period_phase: None,
         seed: (header.seed > 0).then_some(header.seed),
@@ -246,8 +260,10 @@ fn report(tracker: &Tracker, header: &Header, groups: &[Group], programs: &[Prog
         };
         RoleReport {
             name: group.name.clone(),
+            recorded: header.roles[group.role.index()].name.clone(),
             tasks: group.tasks.len() as u64,
             items: program.items,
+            idle: program.idle,
             level: program.level,
             constant: program.constant.is_some(),
             work_ns: percentiles(&program.works),
@@ -270,11 +286,19 @@ fn report(tracker: &Tracker, header: &Header, groups: &[Group], programs: &[Prog
         slept_ns,
         calls: has_calls(header),
         yields: totals.yields,
+        spins: spins(tracker, header),
         joins: totals.joins,
         kept: 1.0,
         others: totals.others_ns as f64 / (header.end.ns().max(1) as f64 * f64::from(header.cpus)),
         doubts: Vec::new(),
     })
+}
+
+/// Whether a lock that is used is one for which tasks spin.
+fn spins(tracker: &Tracker, header: &Header) -> bool {
+    let locks = header.setting.as_ref().map_or(&[][..], |setting| &setting.locks);
+    let spins = |id: u32| locks.get(id as usize).is_some_and(|lock| lock.spin.is_some());
+    tracker.names.objects().any(|(kind, id, _)| kind == Kind::Lock && spins(id))
 }
 
 fn percentiles(works: &[u64]) -> Option<[u64; 2]> {

@@ -18,6 +18,12 @@ use std::path::Path;
 /// The most items of which the work of each is kept for its percentiles.
 const WORKS: usize = 1 << 16;
 
+/// The most items that are kept for tasks that came to none.
+const SPARE: usize = 1024;
+
+/// How far apart such tasks begin among them.
+const SPREAD: usize = 383;
+
 /// The most steps of an item that is written in the scenario itself.
 const PLAIN_STEPS: usize = 64;
 
@@ -39,9 +45,11 @@ pub struct Program {
     pub once: bool,
     /// The only item, if all are the same.
     pub constant: Option<Item>,
-    /// What a task does that never came to an item: what others did.
-    filler: Item,
-    /// How many items there are.
+    /// What tasks do that never came to an item: what others did.
+    spare: Vec<Item>,
+    /// How many tasks these are.
+    pub idle: u64,
+    /// How many items there are; where a life is one, how many requests if it has some.
     pub items: u64,
     /// How many steps they have.
     steps: u64,
@@ -66,7 +74,8 @@ impl Program {
             order: ItemOrder::Own,
             once,
             constant: None,
-            filler: vec![Act::new(Op::Compute, 1)],
+            spare: Vec::new(),
+            idle: 0,
             items: 0,
             steps: 0,
             works: Vec::new(),
@@ -78,7 +87,7 @@ impl Program {
     }
 
     /// Shows all items of all tasks, with the number of the task in the group and when they began. A task that never came to one
-    /// shows what it did.
+    /// shows an empty one.
     fn each(&self, (tracker, tokens): Source, group: &Group, mut show: impl FnMut(usize, u64, Item)) -> io::Result<()> {
         let token = |task: TaskId| tokens.get(&task).copied().unwrap_or(u32::MAX);
         for (number, &task) in group.tasks.iter().enumerate() {
@@ -93,16 +102,12 @@ impl Program {
             };
             steps::each(tracker, task, self.level, &token, |raw| cutter.take(raw).into_iter().for_each(&mut tidied))?;
             let (begin_ns, mut rest, is_whole) = cutter.rest();
-            if tracker.tasks[&task].is_at_work() {
-                leave_open(&mut rest, tracker.end_ns);
-            }
+            end_rest(&mut rest, tracker.tasks[&task].is_at_work().then_some(tracker.end_ns));
             if is_whole {
                 tidied((begin_ns, rest));
-            } else if !any {
-                // One that has only waited does what others did.
-                let rest = tidy(rest, self.level);
-                let has_worked = rest.iter().any(|act| act.op == Op::Compute);
-                show(number, begin_ns, if has_worked { rest } else { Item::new() });
+            }
+            if !any {
+                show(number, begin_ns, Item::new());
             }
         }
         Ok(())
@@ -114,11 +119,16 @@ impl Program {
         let (mut works, mut waited, mut used) = (Vec::new(), BTreeMap::new(), BTreeSet::new());
         let mut first: Option<Item> = None;
         let (mut all_same, mut all_take) = (true, true);
+        let (mut spare, mut idle) = (Vec::new(), 0);
         self.each(source, group, |_, _, item| {
             if item.is_empty() {
+                idle += 1;
                 return;
             }
-            items += 1;
+            if spare.len() < SPARE {
+                spare.push(item.clone());
+            }
+            items += (item.iter().filter(|act| act.op == Op::End).count() as u64).max(1);
             steps += item.len() as u64;
             let is_open = item.last().is_some_and(|act| is_open(act, source.0.end_ns));
             if works.len() < WORKS && !is_open {
@@ -137,14 +147,28 @@ impl Program {
             all_take &= taking(first).is_some() && taking(first) == taking(&item);
         })?;
         (self.items, self.steps, self.works, self.waits, self.used) = (items, steps, works, waited, used);
-        let Some(first) = first else { return Ok(()) };
+        (self.spare, self.idle) = (spare, idle);
+        let Some(first) = first else {
+            // What they would do is not known; they would want a CPU, or nothing.
+            let wants = group.tasks.iter().any(|task| source.0.tasks[task].is_at_work());
+            let op = if wants { Op::Compute } else { Op::Sleep };
+            self.constant = Some(vec![Act::new(op, source.0.end_ns.max(1))]);
+            return Ok(());
+        };
         let is_marked = first.iter().any(|act| matches!(act.op, Op::Begin | Op::End));
         self.constant = (all_same && !is_marked && first.len() <= PLAIN_STEPS).then(|| first.clone());
-        self.filler = first;
         if !self.once && group.tasks.len() > 1 && all_take {
             self.order = ItemOrder::Taken;
         }
         Ok(())
+    }
+
+    /// What a task does that never came to an item: what the others did, each from another place on. One whose life is an item
+    /// does one.
+    fn spare_of(&self, task: usize) -> impl Iterator<Item = &Item> {
+        let count = if self.once { 1 } else { self.spare.len() };
+        let from = task * SPREAD % self.spare.len().max(1);
+        self.spare.iter().cycle().skip(from).take(count)
     }
 }
 
@@ -180,11 +204,23 @@ fn tidy(mut item: Item, level: Level) -> Item {
     joined
 }
 
-/// Work that the end of the recording cut off: how much there would have been is not known, and the task would have gone on
-/// under any scheduler. It gets more than the time of the recording has.
-fn leave_open(item: &mut Item, end_ns: u64) {
-    if let Some(last) = item.last_mut().filter(|last| last.op == Op::Compute) {
-        last.value += end_ns;
+/// What the end of the recording cut off. Locks are given back that the task held, which others would else await for ever. How
+/// much work there would have been is not known, and the task would have gone on under any scheduler: one at work gets more than
+/// the time of the recording, which is `at_work`, has.
+fn end_rest(item: &mut Item, at_work: Option<u64>) {
+    let mut held: Vec<u32> = Vec::new();
+    for act in item.iter() {
+        match act.op {
+            Op::Lock | Op::ReadLock => held.push(act.object),
+            Op::Unlock => held.retain(|lock| *lock != act.object),
+            _ => {}
+        }
+    }
+    let is_computing = item.last().is_some_and(|act| act.op == Op::Compute);
+    item.extend(held.into_iter().rev().map(|lock| Act::with(Op::Unlock, lock, 1)));
+    if let Some(length_ns) = at_work.filter(|_| is_computing) {
+        // It is joined with the work before it, if nothing was given back.
+        item.push(Act::new(Op::Compute, length_ns + 1));
     }
 }
 
@@ -241,8 +277,11 @@ pub fn write(
             ItemOrder::Own => {
                 let mut outcome = Ok(());
                 program.each(source, group, |task, _, item| {
-                    if outcome.is_ok() && keeper.keeps(task, program.cut == Cut::Nowhere) {
-                        outcome = keeper.write(&mut writer, if item.is_empty() { &program.filler } else { &item });
+                    let spare = item.is_empty().then(|| program.spare_of(task));
+                    for item in spare.into_iter().flatten().chain(Some(&item).filter(|item| !item.is_empty())) {
+                        if outcome.is_ok() && keeper.keeps(task, program.cut == Cut::Nowhere) {
+                            outcome = keeper.write(&mut writer, item);
+                        }
                     }
                 })?;
                 outcome?;

@@ -27,10 +27,14 @@ impl Level {
 pub struct RoleReport {
     /// Its name.
     pub name: String,
+    /// The name of the recorded role. One whose tasks were created in different ways is several in the model.
+    pub recorded: String,
     /// Its tasks.
     pub tasks: u64,
-    /// Its items, at most one of each task not whole.
+    /// Its items; where a task's life is one, its requests if it has some.
     pub items: u64,
+    /// Its tasks that came to no item.
+    pub idle: u64,
     /// How it is modelled.
     pub level: Level,
     /// Whether all items are the same.
@@ -101,6 +105,8 @@ pub struct Report {
     pub calls: bool,
     /// Yields.
     pub yields: u64,
+    /// Whether tasks spin for a lock before they wait for it.
+    pub spins: bool,
     /// Moves of tasks between control groups.
     pub joins: u64,
     /// The part of the items that is kept: of long recordings the beginning.

@@ -80,7 +80,7 @@ fn steps_are_work_without_preemption_wakes_at_their_offset_and_sleeps() {
 
 #[test]
 fn what_the_machine_takes_is_no_work() {
-    let tracker = tracked(Price { switch_ns: 1000, wakeup_ns: 2000 });
+    let tracker = tracked(Price { switch_ns: 1000, wakeup_ns: 2000, ..Price::default() });
     let work = |task: TaskId| tracker.tasks[&task].work_ns;
     // A had the CPU twice for work, and woke one task; its last time and C's had no work to pay from.
     assert_eq!(work(A), 236_000);

@@ -301,11 +301,14 @@ impl Tracker {
     }
 
     fn call(&mut self, id: TaskId, call: Call, object: Option<ObjectId>, amount: u64, now: u64) {
+        let (before_ns, after_ns) = self.way_in(call, object);
+        self.task(id, |task| task.debt_ns += before_ns);
         self.settle(id, now);
         if let Some(object) = object {
             self.uses.comes(Some(id), call, object, amount);
         }
         self.task(id, |task| {
+            task.debt_ns += after_ns;
             task.told = true;
             task.call = object.map(|object| (call, object));
             task.catches_up |= call == Call::SleepUntil && amount < now;
@@ -318,6 +321,18 @@ impl Tracker {
             self.keep(id, Raw::At(now));
         }
         self.keep(id, Raw::Act(act));
+    }
+
+    /// What the way into a call took of the task's time before it is told, and takes afterwards.
+    fn way_in(&self, call: Call, object: Option<ObjectId>) -> (u64, u64) {
+        let is_fed = |by: Call| object.is_some_and(|object| self.arrivals.contains_key(&(by, object)));
+        match call {
+            Call::Sleep | Call::SleepUntil => (0, self.price.sleep_ns),
+            Call::Device => (0, self.price.io_ns),
+            Call::PipeRecv if is_fed(Call::PipeSend) => (self.price.sleep_ns, 0),
+            Call::SocketRecv if is_fed(Call::SocketSend) => (self.price.sleep_ns, 0),
+            _ => (0, 0),
+        }
     }
 
     fn act(&mut self, call: Call, object: Option<ObjectId>, amount: u64) -> Act {

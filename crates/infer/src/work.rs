@@ -7,4 +7,8 @@ pub struct Price {
     pub switch_ns: u64,
     /// Waking a task, paid by the task that wakes.
     pub wakeup_ns: u64,
+    /// The way into a sleep, or to a message from outside.
+    pub sleep_ns: u64,
+    /// The way into a request to a device.
+    pub io_ns: u64,
 }

@@ -1,5 +1,6 @@
 //! The figures of a run that are predicted and by which a model is checked.
 
+use schedlab_infer::Report;
 use schedlab_model::result::{Measures, RunResult};
 use std::collections::BTreeMap;
 
@@ -58,6 +59,11 @@ impl Figure {
         }
     }
 
+    /// Whether that of several roles together is the sum of theirs.
+    fn is_sum(self) -> bool {
+        matches!(self, Figure::Throughput | Figure::CpuShare | Figure::Switches)
+    }
+
     /// Whether it is a time in nanoseconds.
     pub fn is_time(self) -> bool {
         matches!(self, Figure::MeanResponse | Figure::P99Response | Figure::WakeupLatency)
@@ -87,4 +93,18 @@ pub fn figures(result: &RunResult) -> Figures {
         Figure::ALL.into_iter().filter_map(|figure| Some(((role.name.clone(), figure), figure.of(&role.measures)?)))
     });
     of_role.collect()
+}
+
+/// The figures of a model by the roles of the recording: of one that is several in the model there are only those that are sums.
+pub fn by_recorded_role(modelled: &Figures, report: &Report) -> Figures {
+    let parts = |recorded: &str| report.roles.iter().filter(|role| role.recorded == recorded).count();
+    let mut figures = Figures::new();
+    for ((name, figure), value) in modelled {
+        let role = report.roles.iter().find(|role| role.name == *name);
+        let recorded = role.map_or(name.as_str(), |role| &role.recorded);
+        if figure.is_sum() || parts(recorded) <= 1 {
+            *figures.entry((recorded.to_string(), *figure)).or_insert(0.0) += value;
+        }
+    }
+    figures
 }

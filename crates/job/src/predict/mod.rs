@@ -10,7 +10,7 @@ mod resample;
 mod show;
 
 pub use estimate::{Estimate, estimate};
-pub use figures::{Figure, Figures, figures};
+pub use figures::{Figure, Figures, by_recorded_role, figures};
 
 use schedlab_campaign::{Case, Errors, Keeps, Made, Place, Runner};
 use schedlab_infer::{Doubt, InferError, Model, Price, Report, Weight};
@@ -144,7 +144,7 @@ pub fn predict(question: &Question, runner: &Runner) -> Result<Prediction, Predi
         return Err(PredictError::Baseline(policy.label));
     }
     let recorded = figures(&remeasure(question.trace, |_| ())?.0.result);
-    let modelled = run(&[(&model.scenario, &policy)], runner)?.pop().flatten().transpose()?;
+    let modelled = run(&[(&model.scenario, &policy)], &model.report, runner)?.pop().flatten().transpose()?;
     let modelled = modelled.ok_or(PredictError::Stopped)?;
     let checked = check(&recorded, &modelled);
     model.report.doubts.extend(doubts(&checked));
@@ -217,7 +217,7 @@ fn cells(
     for of_size in &sized {
         pairs.extend(policies.iter().flat_map(|policy| of_size.iter().map(move |scenario| (scenario, policy))));
     }
-    let mut outcomes = run(&pairs, runner)?.into_iter();
+    let mut outcomes = run(&pairs, &model.report, runner)?.into_iter();
     let mut next = || -> Vec<Option<Result<Figures, VenueError>>> { outcomes.by_ref().take(scenarios.len()).collect() };
     let base: Vec<Figures> = next().into_iter().flatten().filter_map(Result::ok).collect();
     if base.len() < scenarios.len() {
@@ -266,9 +266,10 @@ fn on(scenario: &Scenario, cpus: u32, recorded: u32) -> Scenario {
     scenario
 }
 
-/// Simulates pairs side by side; nothing for those that had not begun when it was stopped.
+/// Simulates models with that report side by side; nothing for those that had not begun when it was stopped.
 fn run(
     pairs: &[(&Scenario, &Policy)],
+    report: &Report,
     runner: &Runner,
 ) -> Result<Vec<Option<Result<Figures, VenueError>>>, PredictError> {
     let case = |&(scenario, policy): &(&Scenario, &Policy)| -> Result<Case, VenueError> {
@@ -289,7 +290,7 @@ fn run(
     let cases = pairs.iter().map(case).collect::<Result<Vec<_>, _>>()?;
     let made = runner.carry_out(&cases, Errors::EndCases)?;
     let figures = |made: Made| match made {
-        Made::Ran(seen) => seen.first().map(|seen| Ok(figures(&seen.run.result))),
+        Made::Ran(seen) => seen.first().map(|seen| Ok(by_recorded_role(&figures(&seen.run.result), report))),
         Made::Failed(error) => Some(Err(error)),
         Made::NotBegun => None,
     };

@@ -79,10 +79,14 @@ fn checked(all: &[Checked]) -> Table {
 }
 
 fn predicted(cells: &[Cell]) -> Table {
-    let shown = |figure: &Figure| matches!(figure, Figure::MeanResponse | Figure::P99Response | Figure::Throughput);
+    let of_requests =
+        |figure: Figure| matches!(figure, Figure::MeanResponse | Figure::P99Response | Figure::Throughput);
+    // Of a role without requests, as recordings of a kernel have them, all that there is.
+    let has_requests = |cell: &Cell, role: &str| cell.figures.iter().any(|p| p.role == role && of_requests(p.figure));
+    let shown = |cell: &Cell, p: &Predicted| of_requests(p.figure) || !has_requests(cell, &p.role);
     let rows: Vec<(&Cell, &Predicted)> = cells
         .iter()
-        .flat_map(|cell| cell.figures.iter().filter(|p| shown(&p.figure)).map(move |predicted| (cell, predicted)))
+        .flat_map(|cell| cell.figures.iter().filter(|p| shown(cell, p)).map(move |predicted| (cell, predicted)))
         .collect();
     let value = |of: fn(&Estimate) -> f64| {
         rows.iter().map(move |(_, predicted)| number(predicted.figure, of(&predicted.estimate))).collect::<Vec<_>>()
