@@ -20,9 +20,15 @@ pub fn machine() -> impl Strategy<Value = Machine> {
     let cost = prop_oneof![3 => Just(0u64), 1 => 1u64..20_000];
     let costs = proptest::collection::vec(cost, Costs::NAMES.len());
     let instruction = prop_oneof![3 => Just(0u64), 1 => 1u64..2_000];
-    let mechanisms = any::<[bool; 4]>().prop_map(|[retry, wake_one_by_one, preempt_in_calls, one_fork_at_a_time]| {
-        Mechanisms { retry, wake_one_by_one, preempt_in_calls, one_fork_at_a_time }
-    });
+    let mechanisms = any::<[bool; 5]>().prop_map(
+        |[retry, wake_one_by_one, preempt_in_calls, one_fork_at_a_time, search_together]| Mechanisms {
+            retry,
+            wake_one_by_one,
+            preempt_in_calls,
+            one_fork_at_a_time,
+            search_together,
+        },
+    );
     (topology, tick, costs, instruction, mechanisms).prop_map(
         |(topology, (tick, tick_offset), times, policy_instruction_ps, mechanisms)| {
             let mut costs = Costs { policy_instruction_ps, ..Costs::default() };

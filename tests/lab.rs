@@ -47,7 +47,7 @@ pub fn run_into(
     let set: Vec<(&str, i128)> = settings.iter().map(|(name, value)| (*name, i128::from(*value))).collect();
     let machine = MachineParameters::of(&object, &set).expect("the tags are right");
     let by_hand = set.iter().map(|(name, value)| (name.to_string(), Value::Integer(*value)));
-    let settings = by_hand.chain(machine.settings(&workload.machine.topology.into())).collect();
+    let settings = by_hand.chain(machine.settings(&(&workload.machine).into())).collect();
     let options = Options { executor, settings, seed: workload.run.seed };
     scx::run(workload, &object, &options, sink, &mut ())
 }

@@ -384,3 +384,57 @@ fn only_one_thread_of_a_process_forks_at_a_time() {
     let threads = tables.replace("kind = \"process\"\n", "");
     assert_eq!(born_ms(&threads, true), [0, 0, 0]);
 }
+
+/// How often each of two CPUs changes between three tasks that always compute, in 3 s. Slices of 100 ms end at ticks.
+fn changes_of_two_cpus(policy: &str, together: bool, switch: Time) -> [usize; 2] {
+    let tables = "tick = \"4ms\"\n[[task]]\nname = \"hog\"\ncount = 3\nonce = [{ compute = \"10s\" }]\n\
+                  [run]\nduration = \"3s\"\n";
+    let mut workload = with(&workload(2, tables), Costs { switch, ..Costs::default() });
+    workload.machine.mechanisms.search_together = together;
+    let (events, _) = run(&workload, policy);
+    let changes = |event: &&Event| matches!(event.kind, EventKind::Switch { reason: Reason::SliceEnd, .. });
+    [0, 1].map(|cpu| events.iter().filter(changes).filter(|event| event.cpu.0 == cpu).count())
+}
+
+/// One takes the task that waits, the other finds none and keeps its own. One after the other, the second finds what the first put back.
+#[test]
+fn cpus_whose_slices_end_at_one_tick_search_before_they_put_back() {
+    let (us, together) = (Time::from_us(1), true);
+    assert_eq!(changes_of_two_cpus("rr", together, us), [29, 0]);
+    assert_eq!(changes_of_two_cpus("rr", !together, us), [29, 29]);
+    assert_eq!(changes_of_two_cpus("rr", together, Time::ZERO), [29, 29]);
+}
+
+/// One of two CPUs is busy for three seconds that begin at a quarter of one. Its keeper of statistics waits for the CPU as any task of
+/// the policy's does.
+#[test]
+fn a_busy_cpu_keeps_statistics_once_a_second() {
+    let tables = "tick = \"4ms\"\ntick_offset = \"1ms\"\n[[task]]\nname = \"hog\"\ncpus = [0]\nonce = [{ compute = \"10s\" }]\n\
+                  [run]\nduration = \"3s\"\n";
+    for policy in ["fcfs", "rr", "cfs", "eevdf", "ule"] {
+        let (events, outcome) =
+            run(&with(&workload(2, tables), Costs { statistics: Time(50_000), ..Costs::default() }), policy);
+        let starves = policy == "fcfs";
+        assert_eq!(overhead_ns(&outcome), if starves { 0 } else { 3 * 50_000 }, "{policy}");
+        let away = switches(&events).iter().filter(|(_, cpu, next)| *cpu == 0 && next.is_none()).count();
+        assert_eq!(away, if starves { 0 } else { 3 }, "{policy}");
+        let (_, outcome) = run(&with(&workload(2, tables), Costs { fork: Time(1), ..Costs::default() }), policy);
+        assert_eq!(overhead_ns(&outcome), 0, "{policy}");
+    }
+}
+
+/// How often two tasks that always compute take turns in a second.
+fn turns_a_second(policy: &str, machine: &str) -> usize {
+    let tables = format!(
+        "{machine}\n[[task]]\nname = \"hog\"\ncount = 2\nonce = [{{ compute = \"10s\" }}]\n[run]\nduration = \"1s\"\n"
+    );
+    switches(&run(&workload(1, &tables), policy).0).len()
+}
+
+/// The fair schedulers learn how often the machine ticks; without ticks they have those of Debian's kernels.
+#[test]
+fn fair_schedulers_have_the_machines_ticks() {
+    let of = |machine| turns_a_second("eevdf", machine);
+    assert_eq!([of("hz = 1000"), of("hz = 250"), of("hz = 100"), of("")], [1000, 250, 100, 250]);
+    assert!(turns_a_second("cfs", "hz = 1000") > turns_a_second("cfs", "hz = 100"));
+}

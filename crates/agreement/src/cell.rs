@@ -1,6 +1,6 @@
 //! What is judged: every scenario under every pair on every number of CPUs.
 
-use crate::machine::{TICK, running_tick};
+use crate::machine::TICK;
 use crate::pair::{Against, Pair};
 use schedlab_campaign::Place;
 #[cfg(doc)]
@@ -182,7 +182,7 @@ pub fn plan(subjects: &[Subject], pairs: &[Pair], options: &Options) -> Result<V
                 accepts(&place, real)?;
                 accepts(&Place::new(VenueName::Sim, None, None), simulated)?;
                 let source = match options.venue {
-                    VenueName::Host => CostSource::Workload(running_tick()),
+                    VenueName::Host => CostSource::Workload(schedlab_venue::tick().unwrap_or(TICK)),
                     _ => CostSource::Run,
                 };
                 let cell = Cell {

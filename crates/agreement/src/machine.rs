@@ -26,18 +26,6 @@ pub fn preempted_as_by(mut machine: Machine, kernel: &str, against: &Against) ->
     machine
 }
 
-/// The period of the running kernel's tick, as its configuration says it; that of Debian's where it cannot be read.
-pub fn running_tick() -> Time {
-    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-    let configuration = std::fs::read_to_string(format!("/boot/config-{}", release.trim())).unwrap_or_default();
-    tick_in(&configuration).unwrap_or(TICK)
-}
-
-fn tick_in(configuration: &str) -> Option<Time> {
-    let hz = configuration.lines().find_map(|line| line.strip_prefix("CONFIG_HZ="))?;
-    hz.parse().ok().filter(|hz| *hz > 0).map(|hz: u64| Time(1_000_000_000 / hz))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -54,11 +42,5 @@ mod tests {
         let mut off = Machine::flat(1);
         off.mechanisms.preempt_in_calls = false;
         assert_eq!(preempted_as_by(off.clone(), "7.3", &Against::Itself), off, "a scenario that has it off");
-    }
-
-    #[test]
-    fn a_configuration_tells_the_tick() {
-        assert_eq!(tick_in("# CONFIG_HZ_100 is not set\nCONFIG_HZ_1000=y\nCONFIG_HZ=1000\n"), Some(Time::from_ms(1)));
-        assert_eq!((tick_in(""), tick_in("CONFIG_HZ=0\n")), (None, None));
     }
 }

@@ -5,12 +5,23 @@ use schedlab_model::ids::CpuId;
 use schedlab_model::layout::{FULL_CAPACITY, Layout, Place};
 use schedlab_model::machine::Topology;
 use schedlab_model::scenario::Notation;
+use schedlab_model::time::Time;
 use std::fs;
 use std::path::Path;
 
 /// The layout of this machine.
 pub fn layout() -> Layout {
-    read(Path::new("/sys/devices/system")).unwrap_or_else(|| Topology::flat(crate::scheduler::cpus()).into())
+    let layout = read(Path::new("/sys/devices/system"));
+    layout.unwrap_or_else(|| Topology::flat(crate::scheduler::cpus()).into()).ticking(tick())
+}
+
+/// The period of this kernel's timer tick: what its coarse clock is counted in (`KTIME_LOW_RES`).
+pub fn tick() -> Option<Time> {
+    let mut period = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: it writes to `period`, which is there.
+    let failed = unsafe { libc::clock_getres(libc::CLOCK_MONOTONIC_COARSE, &mut period) };
+    let ns = u64::try_from(period.tv_nsec).ok()?;
+    (failed == 0 && period.tv_sec == 0 && ns > 0).then_some(Time(ns))
 }
 
 /// The layout that a folder such as `/sys/devices/system` says; none where it does not report CPUs.
@@ -154,5 +165,11 @@ mod tests {
         let layout = layout();
         assert_eq!(layout.cpus(), crate::scheduler::cpus());
         assert!(layout.online().count() > 0);
+    }
+
+    #[test]
+    fn this_kernel_ticks_as_kernels_can() {
+        let tick = tick().expect("its coarse clock has a resolution");
+        assert!((1_000_000_000 / 1000..=1_000_000_000 / 100).contains(&tick.ns()), "{tick}");
     }
 }

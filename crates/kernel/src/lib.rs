@@ -35,7 +35,7 @@ mod wire;
 pub use counters::{Counters, Rates};
 pub use enumerators::Enumerator;
 pub use lack::Lack;
-pub use layout::layout;
+pub use layout::{layout, tick};
 pub use process::{ProcessUse, SchedStat, process_use, schedstat};
 pub use recorder::{Filter, Recorder};
 pub use schedlab_record::{Comm, Converter, Departure, Gaps, Known, Record, RecordKind, Summary, Thread, Waker};

@@ -13,6 +13,8 @@ pub const DEFAULT_WEIGHT: u32 = 100;
 /// The default period of `cpu.max`.
 pub const DEFAULT_PERIOD: Time = Time::from_ms(100);
 
+/// The most that a quota and its burst may be together (`max_bw_runtime_us`), which no period allows to be used.
+const LONGEST_QUOTA: Time = Time::from_us((1 << 44) - 1);
 /// The shortest quota and period that a kernel takes (`min_cfs_quota_period` in `kernel/sched/core.c`).
 pub const MIN_QUOTA: Time = Time::from_ms(1);
 
@@ -200,6 +202,9 @@ impl Bandwidth {
         }
         if [quota.unwrap_or_default(), period, burst].iter().any(|time| !time.ns().is_multiple_of(1_000)) {
             return Some("a kernel counts quota, period and burst in whole microseconds".into());
+        }
+        if quota.is_some_and(|quota| quota.ns().saturating_add(burst.ns()) > LONGEST_QUOTA.ns()) {
+            return Some(format!("a quota and a burst are at most {LONGEST_QUOTA} together"));
         }
         match quota {
             Some(quota) if burst > quota => {

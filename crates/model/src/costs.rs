@@ -117,6 +117,9 @@ costs! {
     /// What other kernel threads take for each task that has ended, after the next grace period (`ksoftirqd`,
     /// `delayed_vfree_work`).
     reclaim
+    /// What a kernel thread of each busy CPU takes once a second to bring the CPU's statistics up to date, a task of the policy's as
+    /// others are. Paid by its CPU (`vmstat_update`).
+    statistics
     /// Going to sleep until a timer: CPU time of the task, inside the sleep, whose end does not move (`clock_nanosleep`).
     sleep
     /// Returning from a sleep or a wait: CPU time of the task after the switch and before its next step.
@@ -229,6 +232,9 @@ pub struct SchedulerCosts {
     /// What other kernel threads take for each task that has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reclaim_ns: Option<f64>,
+    /// A worker of the kernel that is bound to a CPU, each time that it runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub statistics_ns: Option<f64>,
     /// Sleeping until a timer: CPU time of the task, from the call to its next step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sleep_ns: Option<f64>,
@@ -310,6 +316,7 @@ impl From<&SchedulerCosts> for Costs {
             arrival: without(told.arrival_ns, &[switch, time(told.wakeup_ns)]),
             grace_period: without(told.grace_period_ns, &[switch]),
             reclaim: time(told.reclaim_ns),
+            statistics: without(told.statistics_ns, &[switch]),
             sleep: way_in(told.sleep_ns),
             resume: time(told.resume_ns),
             io: way_in(told.io_ns),
@@ -379,6 +386,7 @@ mod tests {
             process_start: switched(all.process_start),
             arrival: switched(without(all.arrival, all.wakeup)),
             grace_period: switched(all.grace_period),
+            statistics: switched(all.statistics),
             sleep: switched(without(all.sleep, all.resume)),
             io: switched(without(all.io, all.resume)),
             policy_instruction_ps: 0,

@@ -34,6 +34,8 @@ pub enum Fact {
     Uniform,
     /// Whether some CPUs are slower than others.
     Hybrid,
+    /// The period of the timer tick, in nanoseconds, where there is one that is known.
+    Tick,
     /// For each CPU, its core.
     CoreOfCpu,
     /// For each CPU, its last-level cache.
@@ -65,7 +67,7 @@ pub struct Form {
 pub type SetByHand = BTreeMap<Fact, i128>;
 
 /// Each fact with its name and what it is.
-const NAMES: [(Fact, &str, &str); 19] = [
+const NAMES: [(Fact, &str, &str); 20] = [
     (Fact::Cpus, "cpus", "the number of CPUs of the machine"),
     (Fact::Cores, "cores", "the number of cores of the machine"),
     (Fact::Llcs, "llcs", "the number of last-level caches of the machine"),
@@ -78,6 +80,7 @@ const NAMES: [(Fact, &str, &str); 19] = [
     (Fact::OneNode, "one_node", "whether the machine has one node only"),
     (Fact::Uniform, "uniform", "whether all CPUs of the machine are equally fast"),
     (Fact::Hybrid, "hybrid", "whether some CPUs of the machine are slower than others"),
+    (Fact::Tick, "tick", "the period of the machine's timer tick, in nanoseconds"),
     (Fact::CoreOfCpu, "core_of_cpu", "the core of each CPU of the machine"),
     (Fact::LlcOfCpu, "llc_of_cpu", "the last-level cache of each CPU of the machine"),
     (Fact::NodeOfCpu, "node_of_cpu", "the node of each CPU of the machine"),
@@ -113,7 +116,7 @@ impl Fact {
         matches!(self, Fact::ThreadsPerCore | Fact::CoresPerLlc | Fact::LlcsPerNode)
     }
 
-    /// The fact as a number or a truth value; none for a list.
+    /// The fact as a number or a truth value; none for a list, and where the machine does not have it.
     ///
     /// A user may set some of the three counts of ranges by hand. The others are then such that caches and nodes have
     /// as many CPUs as the machine's: with `threads_per_core` set to 1 on four cores of two threads, eight cores share
@@ -134,6 +137,7 @@ impl Fact {
             Fact::OneNode => (layout.count(|place| place.node) <= 1).into(),
             Fact::Uniform => layout.is_uniform().into(),
             Fact::Hybrid => (!layout.is_uniform()).into(),
+            Fact::Tick => layout.tick()?.ns().into(),
             _ => return None,
         })
     }
@@ -213,6 +217,7 @@ mod tests {
     use super::*;
     use crate::machine::Topology;
     use crate::scenario::Notation;
+    use crate::time::Time;
 
     fn layout(text: &str) -> Layout {
         Topology::read(text).unwrap().into()
@@ -230,7 +235,8 @@ mod tests {
     fn facts_have_one_name_each() {
         for (fact, name, _) in NAMES {
             assert_eq!((Fact::from_name(name), fact.name()), (Some(fact), name));
-            assert_eq!(fact.is_list(), fact.number(&layout("1n1l1c1t"), &set(&[])).is_none(), "{name}");
+            let layout = layout("1n1l1c1t").ticking(Some(Time::from_ms(4)));
+            assert_eq!(fact.is_list(), fact.number(&layout, &set(&[])).is_none(), "{name}");
         }
         assert_eq!(Fact::from_name("threads"), None);
     }

@@ -3,7 +3,9 @@
 //! A scenario's [`Topology`] is regular. A real machine need not be: CPUs may be offline, cores may differ, and the
 //! threads of a core may have numbers that are far apart.
 
-use crate::{ids::CpuId, machine::Topology};
+use crate::ids::CpuId;
+use crate::machine::{Machine, Topology};
+use crate::time::Time;
 use serde::{Deserialize, Serialize};
 
 /// The capacity of a CPU that is as fast as any other, as the kernel counts it.
@@ -27,6 +29,8 @@ pub struct Place {
 pub struct Layout {
     /// A CPU that is offline has no place.
     places: Vec<Option<Place>>,
+    /// The period of the timer tick; none where there is none, or nobody knows it.
+    tick: Option<Time>,
 }
 
 /// The layout as ranges of CPUs, for policies that know nothing else: how many CPUs are in each core, cache and node.
@@ -48,7 +52,13 @@ impl From<Topology> for Layout {
             node: topology.node_of(cpu),
             capacity: FULL_CAPACITY,
         };
-        Layout { places: (0..topology.cpus()).map(|cpu| Some(place(CpuId(cpu)))).collect() }
+        Layout { places: (0..topology.cpus()).map(|cpu| Some(place(CpuId(cpu)))).collect(), tick: None }
+    }
+}
+
+impl From<&Machine> for Layout {
+    fn from(machine: &Machine) -> Layout {
+        Layout::from(machine.topology).ticking(Some(machine.tick).filter(|tick| *tick > Time::ZERO))
     }
 }
 
@@ -58,7 +68,17 @@ impl Layout {
     pub fn new(mut places: Vec<Option<Place>>) -> Layout {
         renumber(&mut places, |place| &mut place.core);
         renumber(&mut places, |place| &mut place.llc);
-        Layout { places }
+        Layout { places, tick: None }
+    }
+
+    /// The same, with that period of the timer tick.
+    pub fn ticking(self, tick: Option<Time>) -> Layout {
+        Layout { tick, ..self }
+    }
+
+    /// The period of the timer tick, if there is one that is known.
+    pub fn tick(&self) -> Option<Time> {
+        self.tick
     }
 
     /// The number of CPUs, with those that are offline.

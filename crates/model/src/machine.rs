@@ -72,24 +72,34 @@ pub struct Mechanisms {
     /// A thread that forks waits while another thread of the process does, also if that one has lost its CPU meanwhile (the
     /// locks of the C library's allocator, and `mmap_write_lock` in `dup_mmap`). Off: forks do not wait for one another.
     pub one_fork_at_a_time: bool,
+    /// CPUs whose slices end at one tick all search for a task before one of them puts its own back (`balance_one` before
+    /// `put_prev_task_scx`), where a switch takes time. Off: one CPU after the other.
+    pub search_together: bool,
 }
 
 impl Mechanisms {
     /// Each with its name.
-    fn all_mut(&mut self) -> [(&'static str, &mut bool); 4] {
-        let Mechanisms { retry, wake_one_by_one, preempt_in_calls, one_fork_at_a_time } = self;
+    fn all_mut(&mut self) -> [(&'static str, &mut bool); 5] {
+        let Mechanisms { retry, wake_one_by_one, preempt_in_calls, one_fork_at_a_time, search_together } = self;
         [
             ("retry", retry),
             ("wake_one_by_one", wake_one_by_one),
             ("preempt_in_calls", preempt_in_calls),
             ("one_fork_at_a_time", one_fork_at_a_time),
+            ("search_together", search_together),
         ]
     }
 }
 
 impl Default for Mechanisms {
     fn default() -> Mechanisms {
-        Mechanisms { retry: true, wake_one_by_one: true, preempt_in_calls: true, one_fork_at_a_time: true }
+        Mechanisms {
+            retry: true,
+            wake_one_by_one: true,
+            preempt_in_calls: true,
+            one_fork_at_a_time: true,
+            search_together: true,
+        }
     }
 }
 
@@ -190,11 +200,9 @@ mod tests {
             assert_eq!(off + ways, 1, "{name}");
         }
         assert!(
-            with()
-                .without("luck")
-                .unwrap_err()
-                .to_string()
-                .contains("retry, wake_one_by_one, preempt_in_calls, one_fork_at_a_time, switch, wakeup")
+            with().without("luck").unwrap_err().to_string().contains(
+                "retry, wake_one_by_one, preempt_in_calls, one_fork_at_a_time, search_together, switch, wakeup"
+            )
         );
     }
 

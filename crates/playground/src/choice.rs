@@ -96,7 +96,7 @@ impl Choice {
         match &self.scheduler {
             Scheduler::Ideal(discipline) => Subject { is_fluid: discipline.is_fluid(), ..subject },
             Scheduler::Object { policy, hash } => {
-                let layout = workload.machine.topology.into();
+                let layout = (&workload.machine).into();
                 let mut info = self.info.clone();
                 info.parameters.extend(policy.machine.shown(&layout));
                 Subject {

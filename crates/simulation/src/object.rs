@@ -75,7 +75,7 @@ impl ObjectPolicy {
     }
 
     fn options(&self, workload: &Workload, executor: Executor, seed: u64) -> Options {
-        let mut settings = self.settings_on(&workload.machine.topology.into());
+        let mut settings = self.settings_on(&(&workload.machine).into());
         settings.extend(phase(workload, seed, &self.object, &settings));
         Options { executor, settings, seed }
     }

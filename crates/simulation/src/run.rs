@@ -6,7 +6,7 @@ use schedlab_metrics::collector::{Collector, RunIdentity, RunMeasures};
 use schedlab_metrics::curve::RoleCurves;
 use schedlab_metrics::statistics::BatchMeans;
 use schedlab_metrics::validator::{Expectations, Validator};
-use schedlab_model::control_group::{ControlGroup, DEFAULT_WEIGHT, Weight};
+use schedlab_model::control_group::{ControlGroup, DEFAULT_WEIGHT, KnobChange, Weight};
 use schedlab_model::result::{PolicyInfo, Provenance, RunResult, ScenarioInfo};
 use schedlab_model::scenario::Notation;
 use schedlab_model::time::Time;
@@ -144,8 +144,13 @@ fn unheeded(workload: &Workload, name: &str, object: Option<&Object>) -> Vec<Str
     let Some(Ok(ops)) = object.map(Object::ops) else { return Vec::new() };
     let has = |names: &[&str]| names.iter().any(|name| ops.operation(name).is_some());
     let any = |is: fn(&ControlGroup) -> bool| workload.control_groups.iter().any(|(_, group)| is(group));
-    let weights = any(|role| role.knobs.weight != Weight::Weight(DEFAULT_WEIGHT));
-    let limits = any(|role| role.knobs.bandwidth.quota.is_some());
+    let steps = || workload.roles.iter().flat_map(|role| &role.program.steps);
+    let written =
+        |is: fn(&KnobChange) -> bool| steps().any(|step| matches!(step, Step::Adjust(_, change) if is(change)));
+    let weights =
+        any(|role| role.knobs.weight != Weight::Weight(DEFAULT_WEIGHT)) || written(|change| change.weight.is_some());
+    let limits = any(|role| role.knobs.bandwidth.quota.is_some())
+        || written(|change| change.max.is_some_and(|max| max.quota.is_some()));
     let mut told = Vec::new();
     if weights && !has(&["cgroup_set_weight"]) {
         told.push(format!("{name} has no cgroup_set_weight: it does not heed the weights of control groups"));

@@ -35,7 +35,7 @@ pub struct Header {
     pub end: Time,
     /// Events that happened but could not be recorded.
     pub lost: u64,
-    /// In what setting it ran, where the run was recorded for a model.
+    /// In what setting it ran: of each run in the simulator, and of those that were recorded for a model.
     pub setting: Option<Setting>,
 }
 
@@ -139,11 +139,11 @@ impl Header {
         }
     }
 
-    /// The same with its setting, where the workload is to be modelled; `policy` is what the user wrote.
+    /// The same with its setting, if it ran in the simulator or is to be modelled; `policy` is what the user wrote.
     pub fn in_setting(self, workload: &Workload, policy: &str) -> Header {
+        let (calls, simulated) = (workload.run.calls, self.venue == "sim");
         // Of a kernel only the scheduler is recorded.
-        let calls = self.venue == "sim";
-        let setting = workload.run.calls.then(|| Setting::of(workload, policy, calls));
+        let setting = (calls || simulated).then(|| Setting::of(workload, policy, calls && simulated));
         Header { setting, ..self }
     }
 

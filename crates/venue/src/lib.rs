@@ -38,7 +38,7 @@ pub use recording::{Order, RecordError, Recording, Ring, RoleBy, TraceOf, Wholen
 pub use replay::{Measured, Replay, remeasure, replay};
 pub use schedlab_bpf::{Coverage, Executor, SourceLine};
 pub use schedlab_import::{PassedOver, Place};
-pub use schedlab_kernel::{Counters, Rates};
+pub use schedlab_kernel::{Counters, Rates, tick};
 pub use schedlab_load::costs::{Cost, Costs, Effort, measure as measure_costs};
 pub use schedlab_load::{
     Algorithm, Calibration, CalibrationError, Reserve, Verification, cache_folder, fingerprint, obtain as calibrate,

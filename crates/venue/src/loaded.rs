@@ -6,7 +6,7 @@ use schedlab_bpf::{Attached, Caller as BpfCaller, Reply as BpfReply};
 use schedlab_loader::{
     Caller, Command, Errno, Files, LoaderError, Reply, Stand, Supervisor, System, add_machine, object_file,
 };
-use schedlab_model::machine::Topology;
+use schedlab_model::machine;
 use schedlab_sim::scx::loaded::{Loads, Machine, kernel_btf, kernel_configuration};
 use schedlab_sim::{CpuTime, RunError};
 use std::fmt::Write;
@@ -32,7 +32,7 @@ fn release() -> String {
 /// A program that loads its scheduler into a machine of this form.
 pub(crate) struct Loading {
     program: Program,
-    topology: Topology,
+    machine: machine::Machine,
     seed: u64,
     running: Option<Running>,
 }
@@ -50,8 +50,8 @@ struct Running {
 }
 
 impl Loading {
-    pub fn new(program: &Program, topology: Topology, seed: u64) -> Loading {
-        Loading { program: program.clone(), topology, seed, running: None }
+    pub fn new(program: &Program, machine: &machine::Machine, seed: u64) -> Loading {
+        Loading { program: program.clone(), machine: machine.clone(), seed, running: None }
     }
 
     fn command(&self) -> io::Result<Command> {
@@ -60,7 +60,7 @@ impl Loading {
         let reads = libraries.into_keys().chain(job.files.iter().cloned()).map(PathBuf::from).collect();
         let mut files = Files::default();
         let release = release();
-        add_machine(&mut files, &self.topology, &release, &kernel_configuration());
+        add_machine(&mut files, &self.machine.topology, &release, &kernel_configuration(self.machine.tick));
         files.file("/sys/kernel/btf/vmlinux", kernel_btf().bytes);
         for (name, text) in
             [("state", "disabled\n"), ("hotplug_seq", "0\n"), ("enable_seq", "0\n"), ("nr_rejected", "0\n")]
@@ -72,7 +72,7 @@ impl Loading {
             folder: job.folder.clone().into(),
             reads,
             files,
-            cpus: self.topology.cpus(),
+            cpus: self.machine.cpus(),
             release,
             seed: self.seed,
             most_calls: MOST_CALLS,

@@ -53,7 +53,7 @@ impl Venue for SimVenue {
 /// The facts about a run that its result contains.
 fn subject<'a>(request: &Request<'a>) -> Subject<'a> {
     let Request { workload, scenario_hash, policy, seed, check, .. } = *request;
-    let layout = workload.machine.topology.into();
+    let layout = (&workload.machine).into();
     let manner = match &policy.scheduler {
         Scheduler::Program(program) => Some(if program.once() { ONCE } else { LIVE }.to_string()),
         _ => None,
@@ -92,7 +92,7 @@ fn simulate(request: &Request, sink: &mut dyn Sink, control: &mut dyn Control) -
         Scheduler::Program(program) => {
             let executor = request.executor.unwrap_or_else(|| default_executor(policy));
             let options = Options { executor, settings: Vec::new(), seed };
-            let loading = Box::new(Loading::new(program, workload.machine.topology, seed));
+            let loading = Box::new(Loading::new(program, &workload.machine, seed));
             scx::run_loaded(workload, loading, &options, sink, control)
         }
         Scheduler::Kernel => unreachable!("not accepted"),

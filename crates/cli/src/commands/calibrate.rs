@@ -115,6 +115,7 @@ fn named(costs: &Costs) -> Vec<(&'static str, Option<Cost>)> {
         ("arrival of a task, as its creator pays", costs.arrival),
         ("grace period of RCU, each run of its thread", costs.grace_period),
         ("what the kernel frees of a task", costs.reclaim),
+        ("statistics of a CPU, each run of a worker", costs.statistics),
         ("sleep", costs.sleep),
         ("sleep, how late it ends", costs.lateness),
         ("input or output", costs.io),

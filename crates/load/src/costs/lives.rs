@@ -10,7 +10,7 @@
 //! is the kernel's count for the tasks, which lacks the last part of a thread's exit.
 
 use super::creations::creations;
-use super::grace::Threads;
+use super::kernel_threads::Threads;
 use super::steps::workload;
 use super::{Cost, settings};
 use crate::calibration::quantile;

@@ -5,8 +5,8 @@
 
 mod arrivals;
 mod creations;
-mod grace;
 mod interrupts;
+mod kernel_threads;
 mod lives;
 mod moves;
 mod steps;
@@ -93,6 +93,8 @@ pub struct Costs {
     pub grace_period: Option<Cost>,
     /// What the kernel's other threads take for each task that has ended.
     pub reclaim: Option<Cost>,
+    /// A worker of the kernel that is bound to a CPU, each time that it runs.
+    pub statistics: Option<Cost>,
     /// A sleep: CPU time of the task from the call to its next step.
     pub sleep: Option<Cost>,
     /// From the instant at which a sleep was to end to the next step, on a CPU that was idle.
@@ -148,6 +150,7 @@ impl Costs {
             arrival_ns: median(self.arrival),
             grace_period_ns: median(self.grace_period),
             reclaim_ns: median(self.reclaim),
+            statistics_ns: median(self.statistics),
             sleep_ns: median(self.sleep),
             resume_ns: None,
             io_ns: median(self.io),
@@ -234,12 +237,14 @@ impl Cost {
 
 /// Measures all of them; on a processor it takes some seconds.
 pub fn measure(effort: &Effort) -> io::Result<Costs> {
+    let before = kernel_threads::Threads::look();
     // In a process of its own: threads leave areas of memory behind, which each process gets that is created later.
     let measured = Apart::start(|tell| tell.write_all(&serde_json::to_vec(&measure_without_lives(effort)?)?))?;
     let mut costs: Costs = serde_json::from_slice(&measured.told()?)
         .map_err(|_| io::Error::other("the process that measures costs has failed"))?;
+    costs.statistics = kernel_threads::worker_ns(before).and_then(Cost::positive);
     let first = cpus()?.iter().next().unwrap_or(CpuId(0));
-    let (ended, taken) = grace::beside(|| measure_lives(&mut costs, Some(first).filter(|_| effort.alone)));
+    let (ended, taken) = kernel_threads::beside(|| measure_lives(&mut costs, Some(first).filter(|_| effort.alone)));
     costs.grace_period = taken.and_then(|taken| Cost::of(&[taken.waiter_ns?]));
     costs.reclaim = taken.zip(ended).and_then(|(taken, ended)| Cost::of(&[taken.others_ns / ended]));
     costs.arrival = arrivals::arrival_ns().ok().and_then(Cost::positive);

@@ -161,6 +161,7 @@ const TABLE: &[Row] = &[
     call("costs.arrival_ns", "arrival", |costs| costs.arrival_ns),
     call("costs.grace_period_ns", "grace period", |costs| costs.grace_period_ns),
     call("costs.reclaim_ns", "reclaim", |costs| costs.reclaim_ns),
+    call("costs.statistics_ns", "statistics of a CPU", |costs| costs.statistics_ns),
     call("costs.sleep_ns", "sleep", |costs| costs.sleep_ns),
     call("costs.resume_ns", "resume", |costs| costs.resume_ns),
     call("costs.io_ns", "io", |costs| costs.io_ns),

@@ -135,6 +135,10 @@ impl Sim {
             }
             Due::Policy(index, generation) => self.fire_timer(index, generation),
             Due::Watchdog => self.watch(),
+            Due::Statistics(cpu) => {
+                let is_busy = self.core.current(cpu.0).is_some();
+                self.core.world.keep_statistics(cpu, is_busy);
+            }
             Due::Birth(_) | Due::Arrival(_) | Due::Messages(_) | Due::Timer(_) | Due::Device(_) | Due::GracePeriod => {
                 unreachable!("the world's own")
             }
@@ -143,7 +147,7 @@ impl Sim {
 
     /// Something ended on a CPU: work, slice, or a payment.
     #[inline(always)]
-    fn cpu_event(&mut self, cpu: u32) {
+    pub(super) fn cpu_event(&mut self, cpu: u32) {
         self.core.account(cpu);
         self.core.mark_stale(cpu);
         if self.core.realtime.exists {
@@ -163,7 +167,7 @@ impl Sim {
             // What it takes belongs to the next tick's time: this one has looked at the slice before it.
             self.core.pay(cpu, Overhead::Tick, self.core.machine.costs.tick.ns());
         }
-        if self.choose(cpu) {
+        if self.choose_with_others(cpu) {
             return;
         }
         if slice_is_over {
@@ -289,16 +293,32 @@ impl Sim {
 
     /// A CPU that has to choose does, or will when it can. Whether it did.
     fn choose(&mut self, cpu: u32) -> bool {
-        let c = self.core.cpu(cpu);
-        if !c.need_resched {
+        let chooses = self.chooses_now(cpu);
+        if chooses {
+            self.schedule(cpu, None);
+        }
+        chooses
+    }
+
+    /// The same, with all others that choose at this instant.
+    fn choose_with_others(&mut self, cpu: u32) -> bool {
+        let chooses = self.chooses_now(cpu);
+        if chooses {
+            self.choose_together(cpu);
+        }
+        chooses
+    }
+
+    /// Whether a CPU has to choose, and can at this instant.
+    fn chooses_now(&mut self, cpu: u32) -> bool {
+        if !self.core.cpu(cpu).need_resched {
             return false;
         }
-        if c.chooses_at_ns() > self.core.world.now_ns || self.is_kept_by_call(cpu) {
+        let can = self.core.cpu(cpu).chooses_at_ns() <= self.core.world.now_ns && !self.is_kept_by_call(cpu);
+        if !can {
             self.core.mark_stale(cpu);
-            return false;
         }
-        self.schedule(cpu, None);
-        true
+        can
     }
 
     /// Whether the CPU's task is in a call, and the CPU chooses only at its end.
@@ -325,8 +345,8 @@ impl Sim {
             return u64::MAX;
         }
         let (now_ns, machine) = (self.core.world.now_ns, &self.core.machine);
-        let from = c.accounted_ns.max(now_ns);
-        let work_end = from.saturating_add(self.core.world.tasks[c.current].work_ns);
+        // From when it was last accounted: what it has done since is not yet taken off.
+        let work_end = c.accounted_ns.saturating_add(self.core.world.tasks[c.current].work_ns).max(now_ns);
         if self.ticks_are_felt { work_end.min(machine.next_tick(now_ns + 1)) } else { work_end }
     }
 
@@ -344,7 +364,7 @@ impl Sim {
             false => entity.task().scx.slice,
         };
         let machine = &self.core.machine;
-        let slice_end = from.saturating_add(slice);
+        let slice_end = c.accounted_ns.saturating_add(slice).max(self.core.world.now_ns);
         let ends_at_ticks = machine.tick > Time::ZERO && slice != u64::MAX;
         limit_due.min(if ends_at_ticks { machine.next_tick(slice_end) } else { slice_end })
     }
@@ -355,7 +375,7 @@ impl Sim {
         let machine = &self.core.machine;
         if machine.tick == Time::ZERO || machine.ticks_at(self.core.world.now_ns) {
             self.core.cpu_mut(cpu).need_resched = true;
-            self.choose(cpu);
+            self.choose_with_others(cpu);
         }
     }
 

@@ -74,7 +74,8 @@ impl Sim {
         let unseen: Vec<Unseen> = self.core.world.unseen().collect();
         for Unseen { slot, role, .. } in unseen {
             let described = &workload.roles[role.index()];
-            if let Err(full) = self.core.add_entity(slot, 0, described.class) {
+            let cpu = described.cpus.iter().next().map_or(0, |cpu| cpu.0);
+            if let Err(full) = self.core.add_entity(slot, cpu, described.class) {
                 self.stop(Halt::Full(role, full));
                 return;
             }

@@ -5,7 +5,7 @@ use super::core::Core;
 use super::cpu::NONE;
 use super::ops::{NEVER_CALLED, Op};
 use super::policy::Sim;
-use super::{kernel, layout};
+use super::{configuration, layout};
 use crate::error::RunError;
 use crate::{Control, CpuTime};
 use schedlab_bpf::{
@@ -56,9 +56,9 @@ pub fn kernel_btf() -> KernelBtf {
     KernelBtf::new(&layout::type_table(), &[DECLARATIONS], &WATCHED, (TABLE, &members))
 }
 
-/// The value of a configuration that the simulated kernel has.
-pub fn kernel_configuration() -> Vec<(&'static str, u64)> {
-    kernel().configs
+/// The configuration of the simulated kernel on a machine that ticks so often.
+pub fn kernel_configuration(tick: Time) -> Vec<(&'static str, u64)> {
+    configuration(tick)
 }
 
 /// A program that loads a scheduler.

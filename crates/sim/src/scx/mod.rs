@@ -42,6 +42,7 @@ mod restless;
 mod schedule;
 mod terms;
 mod throttling;
+mod together;
 mod waiting;
 
 use crate::error::RunError;
@@ -54,7 +55,7 @@ use schedlab_bpf::{
     Access, Coverage, Executor, GuestMemory, Kernel, KernelVariable, LoadError, LoadOptions, MemoryError, Object,
     OwnerTable, Region, StructOps, Vm,
 };
-use schedlab_model::{cpuset::CpuSet, ids::CpuId, machine::MAX_CPUS, trace::Sink, workload::Workload};
+use schedlab_model::{cpuset::CpuSet, ids::CpuId, machine::MAX_CPUS, time::Time, trace::Sink, workload::Workload};
 use std::rc::Rc;
 
 /// The kernel whose sched_ext is simulated.
@@ -68,11 +69,16 @@ const VARIABLES: [&str; 2] = ["runqueues", "cpufreq_cpu_data"];
 pub fn kernel() -> Kernel<core::Core> {
     let mut kernel = Kernel::new(layout::type_table());
     kernel.functions = kfuncs::all();
-    kernel.configs =
-        vec![("CONFIG_HZ", 1000), ("CONFIG_SMP", 1), ("CONFIG_PREEMPT_RCU", 1), ("CONFIG_NR_CPUS", MAX_CPUS.into())];
+    kernel.configs = configuration(Time::ZERO);
     kernel.variables = VARIABLES.map(|name| KernelVariable { name, address: 0, per_cpu_stride: None }).into();
     kernel.version = KERNEL_VERSION;
     kernel
+}
+
+/// How the simulated kernel is configured on a machine that ticks so often. Without a tick jiffies are milliseconds.
+fn configuration(tick: Time) -> Vec<(&'static str, u64)> {
+    let hz = if tick > Time::ZERO { ((1_000_000_000 + tick.ns() / 2) / tick.ns()).max(1) } else { 1000 };
+    vec![("CONFIG_HZ", hz), ("CONFIG_SMP", 1), ("CONFIG_PREEMPT_RCU", 1), ("CONFIG_NR_CPUS", MAX_CPUS.into())]
 }
 
 /// Simulates a workload under a policy.
@@ -152,6 +158,7 @@ fn prepare(workload: &Rc<Workload>, source: Source<'_>, options: &Options) -> Re
     let world = World::new(workload, &workload.machine.costs, options.seed);
     let mut core = core::Core::new(world, memory.clone(), release)?;
     let mut kernel = kernel();
+    kernel.configs = configuration(core.machine.tick);
     kernel.variables = vec![add_run_queues(&mut core)?, add_frequency_drivers(&core)?];
     let (base, stride, count) = core.task_table();
     let topology = core.machine.topology;

@@ -9,6 +9,7 @@ use super::ops::{Op, Operations};
 use super::policy_timers::PolicyTimers;
 use super::restless::Restless;
 use super::throttling::Throttling;
+use super::together::Together;
 use crate::error::RunError;
 use crate::world::World;
 use schedlab_bpf::{Access, Fault, MapId, MemoryError, Moment, Region, Vm};
@@ -82,6 +83,8 @@ pub struct Sim {
     pub printed_dropped: u64,
     /// CPUs whose task may have used its slice up.
     pub slices_over: Vec<u32>,
+    /// CPUs that choose at one instant.
+    pub(super) together: Together,
     /// Whether a release of the held tasks is set for this instant.
     pub release_is_set: bool,
     /// Whether no task causes what happens: `current` is none then, though a CPU may be running one.
@@ -117,6 +120,7 @@ impl Sim {
         core.notes_moved = throttling.is_told();
         let (tick, costs) = (core.machine.tick, core.machine.costs);
         let ticks_are_felt = tick > Time::ZERO && (ops.has(Op::Tick) || costs.tick > Time::ZERO);
+        let together = Together::new(&core.machine);
         let roles = core.world.workload.roles.len();
         let scratch = core.memory.alloc(SCRATCH_BYTES, 8, Region::whole("arguments", Access::ReadWrite))?;
         let size = size_of::<GuestMm>() as u32;
@@ -136,6 +140,7 @@ impl Sim {
             printed: Vec::new(),
             printed_dropped: 0,
             slices_over: Vec::new(),
+            together,
             release_is_set: false,
             from_outside: false,
             held: Vec::new(),

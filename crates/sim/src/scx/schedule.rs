@@ -9,6 +9,14 @@ use super::policy::Sim;
 use crate::world::UNSEEN;
 use schedlab_model::trace::*;
 
+/// A CPU that has searched and will switch.
+pub(super) struct Searched {
+    cpu: u32,
+    /// The slot of the task that leaves it.
+    previous: u32,
+    left: Option<Reason>,
+}
+
 /// What the search for a task found.
 #[derive(PartialEq, Eq)]
 enum Found {
@@ -23,25 +31,33 @@ enum Found {
 impl Sim {
     /// The CPU chooses again. `left` says why the running task leaves it, if it cannot continue.
     pub fn schedule(&mut self, cpu: u32, left: Option<Reason>) {
-        self.choose_and_switch(cpu, left);
+        if let Some(searched) = self.search(cpu, left) {
+            self.put_back_and_switch(searched);
+        }
+        self.do_deferred();
+    }
+
+    /// Moves that other CPUs have to make for a policy.
+    pub(super) fn do_deferred(&mut self) {
         if !self.core.deferred.is_empty() {
             self.core.carry_deferred_out();
             self.tell_left_custody();
         }
     }
 
-    fn choose_and_switch(&mut self, cpu: u32, left: Option<Reason>) {
+    /// The first half of a choice. The second is left unless the running task continues or a real-time task came.
+    pub(super) fn search(&mut self, cpu: u32, left: Option<Reason>) -> Option<Searched> {
         self.core.account(cpu);
         self.core.this_cpu = cpu;
         let c = self.core.cpu_mut(cpu);
         (c.need_resched, c.told_ns) = (false, 0);
         let previous = c.current;
         if self.core.realtime.exists && self.schedule_realtime(cpu, previous, left) {
-            return;
+            return None;
         }
         let found = self.balance(cpu, previous);
         if found == Found::Nothing && self.core.stop_serving(cpu) && self.choose_realtime(cpu, previous, left) {
-            return;
+            return None;
         }
         if found == Found::Keep {
             // The task that took the rest of its slice did not get the CPU.
@@ -49,8 +65,14 @@ impl Sim {
             self.core.refill_slice(previous);
             self.core.mark_stale(cpu);
             self.continue_steps(cpu);
-            return;
+            return None;
         }
+        Some(Searched { cpu, previous, left })
+    }
+
+    /// The second half of a choice.
+    pub(super) fn put_back_and_switch(&mut self, Searched { cpu, previous, left }: Searched) {
+        self.core.this_cpu = cpu;
         let preempted = std::mem::take(&mut self.core.cpu_mut(cpu).preempted);
         let reason = left.unwrap_or(if preempted { Reason::Preempted } else { Reason::SliceEnd });
         // Who is next is known before the policy is asked where the previous task is to go (`put_prev_set_next_task`).

@@ -130,6 +130,8 @@ pub struct World {
     creator: Option<Creator>,
     /// What waits until what ended tasks leave can be freed, where that takes time.
     grace: Option<Grace>,
+    /// By CPU.
+    keepers: Vec<Unseen>,
     /// Births and arrivals whose timers are set.
     tasks_to_come: u32,
     /// Arrivals of messages from outside whose timers are set.
@@ -178,6 +180,7 @@ impl World {
             inherits: Vec::new(),
             creator: None,
             grace: None,
+            keepers: Vec::new(),
             tasks_to_come: 0,
             arrivals_to_come: 0,
             wakes: VecDeque::new(),

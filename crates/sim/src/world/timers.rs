@@ -4,6 +4,8 @@
 //! classes are those of [`Class`] in their order, and after all of them the CPUs by number. A wake-up at the very end
 //! of a slice therefore happens before the slice ends.
 
+use schedlab_model::ids::CpuId;
+
 /// What kind of thing a timer stands for; earlier classes come first at one instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
@@ -39,6 +41,8 @@ pub enum Due {
     Policy(u32, u32),
     /// The tick at which a grace period of RCU begins or ends.
     GracePeriod,
+    /// The statistics of a CPU.
+    Statistics(CpuId),
     /// The watchdog.
     Watchdog,
 }
@@ -46,9 +50,13 @@ pub enum Due {
 impl Due {
     fn class(self) -> Class {
         match self {
-            Due::Birth(_) | Due::Arrival(_) | Due::Messages(_) | Due::Timer(_) | Due::Device(_) | Due::GracePeriod => {
-                Class::Task
-            }
+            Due::Birth(_)
+            | Due::Arrival(_)
+            | Due::Messages(_)
+            | Due::Timer(_)
+            | Due::Device(_)
+            | Due::GracePeriod
+            | Due::Statistics(_) => Class::Task,
             Due::Release | Due::RealtimePeriod => Class::Release,
             Due::Policy(..) => Class::Policy,
             Due::Watchdog => Class::Watchdog,

@@ -11,6 +11,11 @@
 //!
 //! *What frees.* At the end of a grace period that is freed what tasks have left that ended before its start: in softirqs for
 //! which `ksoftirqd` is woken, and by a worker for their stacks (`delayed_vfree_work`), which are one thread here.
+//!
+//! *The keepers of statistics.* Once a second a worker of each CPU that is busy then brings the CPU's part of the machine's
+//! counters up to date (`vmstat_update`, `sysctl_stat_interval`), three ticks after that of the CPU before it
+//! (`round_jiffies_common`). Where the seconds begin has as little to do with a policy's start as where ticks do: here it is at
+//! the same part of a second as `tick_offset` is of a tick.
 
 use super::steps::Next;
 use super::timers::Due;
@@ -61,6 +66,15 @@ pub struct Grace {
     is_set: bool,
 }
 
+/// How often a CPU's statistics are brought up to date.
+const STATISTICS_NS: u64 = 1_000_000_000;
+
+/// How many CPUs have a keeper of statistics.
+fn keepers(machine: &Machine) -> u32 {
+    let are_simulated = machine.costs.statistics > Time::ZERO && machine.tick > Time::ZERO;
+    if are_simulated { machine.cpus() } else { 0 }
+}
+
 /// Whether the workload needs a creator on a machine, and whether what comes after the ends of tasks is simulated.
 fn needed(workload: &Workload, machine: &Machine) -> [bool; 2] {
     let arrives = |role: &Role| role.birth.arrives();
@@ -76,23 +90,28 @@ fn needed(workload: &Workload, machine: &Machine) -> [bool; 2] {
 /// The workload with roles and channels of the unseen tasks.
 pub fn with_unseen(workload: &Rc<Workload>, machine: &Machine) -> Rc<Workload> {
     let [creator, grace] = needed(workload, machine);
-    if !creator && !grace {
+    let keepers = keepers(machine);
+    if !creator && !grace && keepers == 0 {
         return workload.clone();
     }
     let mut workload = Workload::clone(workload);
     // The lowest real-time priority where no task is of a real-time class, else the highest.
     let class = Class::Fifo(if workload.has_realtime() { 99 } else { 1 });
+    let all = CpuSet::first(machine.cpus());
     if creator {
-        add(&mut workload, "(arrivals)", class);
+        add(&mut workload, "(arrivals)", class, all.clone());
     }
     if grace {
-        add(&mut workload, "(rcu)", Class::Other);
-        add(&mut workload, "(reclaim)", Class::Other);
+        add(&mut workload, "(rcu)", Class::Other, all.clone());
+        add(&mut workload, "(reclaim)", Class::Other, all);
+    }
+    for cpu in 0..keepers {
+        add(&mut workload, "(statistics)", Class::Other, [CpuId(cpu)].into_iter().collect());
     }
     Rc::new(workload)
 }
 
-fn add(workload: &mut Workload, name: &str, class: Class) {
+fn add(workload: &mut Workload, name: &str, class: Class, cpus: CpuSet) {
     let channel = ObjectId(workload.objects.channels.len() as u32);
     let role = RoleId(workload.roles.len() as u32);
     let (name, kind) = (name.to_string(), ChannelKind::Socket);
@@ -105,7 +124,7 @@ fn add(workload: &mut Workload, name: &str, class: Class) {
         nice: 0,
         class,
         slice: None,
-        cpus: CpuSet::first(workload.machine.cpus()),
+        cpus,
         kind: Kind::Process,
         control: Default::default(),
         birth: workload::Birth::Spawned,
@@ -132,6 +151,16 @@ impl World {
             let (waiter, frees) = (next(self), next(self));
             self.grace = Some(Grace { waiter, frees, ended: 0, covered: 0, over: 0, is_set: false });
         }
+        self.keepers = (0..keepers(&machine)).map(|_| next(self)).collect();
+        if self.keepers.is_empty() {
+            return;
+        }
+        let part = machine.tick_offset.ns() as f64 / machine.tick.ns() as f64;
+        let first_ns = machine.next_tick((STATISTICS_NS as f64 * part) as u64);
+        for cpu in 0..self.keepers.len() as u32 {
+            let at_ns = first_ns + u64::from(cpu) * 3 * machine.tick.ns();
+            self.timers.push(at_ns, Due::Statistics(CpuId(cpu)));
+        }
     }
 
     fn make_one(&mut self, role: RoleId, channel: ObjectId) -> Unseen {
@@ -147,7 +176,17 @@ impl World {
     pub fn unseen(&self) -> impl Iterator<Item = Unseen> {
         let creator = self.creator.as_ref().map(|creator| creator.task);
         let after_ends = self.grace.iter().flat_map(|grace| [grace.waiter, grace.frees]);
-        creator.into_iter().chain(after_ends)
+        creator.into_iter().chain(after_ends).chain(self.keepers.iter().copied())
+    }
+
+    /// The statistics of a CPU are due.
+    pub fn keep_statistics(&mut self, cpu: CpuId, is_busy: bool) {
+        self.timers.push(self.now_ns + STATISTICS_NS, Due::Statistics(cpu));
+        let keeper = self.keepers[cpu.index()];
+        // One that still has to do it for the second before does it once (`queue_delayed_work_on`).
+        if is_busy && self.objects.channels[keeper.channel.index()].waiters() > 0 {
+            self.call_unseen(keeper, WakeSource::Timer);
+        }
     }
 
     /// How many of them wait.
@@ -219,7 +258,8 @@ impl World {
             let freeing_ns = costs.reclaim.ns().saturating_mul(grace.over.into());
             [(&mut grace.waiter, costs.grace_period), (&mut grace.frees, Time(freeing_ns))]
         });
-        let (task, cost) = creator.into_iter().chain(grace).find(|(task, _)| task.slot == slot)?;
+        let keepers = self.keepers.iter_mut().map(|keeper| (keeper, costs.statistics));
+        let (task, cost) = creator.into_iter().chain(grace).chain(keepers).find(|(task, _)| task.slot == slot)?;
         task.has_paid = !task.has_paid;
         if task.has_paid {
             return Some(Next::Pay(cost));

@@ -200,7 +200,8 @@ impl KernelRun<'_> {
     /// What is to be known of the machine that the policy got to know.
     fn cautions_on(&self, layout: &Layout) -> Vec<String> {
         let topology = self.request.workload.machine.topology;
-        let is_other = topology != Topology::flat(topology.cpus()) && Layout::from(topology) != *layout;
+        let as_wanted = Layout::from(topology).ticking(layout.tick());
+        let is_other = topology != Topology::flat(topology.cpus()) && as_wanted != *layout;
         let (wanted, counts) = (topology.write(), layout.in_words());
         let other = format!("the scenario's topology is {wanted} and this kernel has {counts}: the policy sees these");
         is_other.then_some(other).into_iter().chain(self.request.policy.cautions_on(layout)).collect()

@@ -1,5 +1,5 @@
-//! What the kernel's own threads take after tasks have ended: the one that waits for grace periods of RCU, and those that free
-//! then what is left of the tasks.
+//! What the kernel's own threads take: after tasks have ended the one that waits for grace periods of RCU, and those that free
+//! then what is left of the tasks; and the workers of CPUs, which keep statistics.
 
 use crate::clock::{now_ns, sleep_until};
 use crate::stat::Stat;
@@ -10,6 +10,8 @@ use std::path::Path;
 const NAMES: [&str; 2] = ["rcu_preempt", "rcu_sched"];
 /// `kthreadd`, of which all threads of the kernel are children.
 const KTHREADD: i32 = 2;
+/// After so long a worker has kept the statistics of a busy CPU (`sysctl_stat_interval`, and what it is rounded by).
+const STATISTICS_NS: u64 = 1_500_000_000;
 /// How long to look at what they take while no task ends.
 const USUALLY_NS: u64 = 100_000_000;
 
@@ -32,6 +34,20 @@ impl Runs {
     fn of(thread: &Path) -> Option<Runs> {
         Runs::read(&fs::read_to_string(thread.join("schedstat")).ok()?)
     }
+
+    /// The mean length of a run since then, in nanoseconds.
+    fn mean_since(self, before: Runs) -> Option<f64> {
+        let times = self.times.saturating_sub(before.times);
+        (times > 0).then(|| self.ran_ns.saturating_sub(before.ran_ns) as f64 / times as f64)
+    }
+}
+
+/// Whether a thread is a worker of usual priority that is bound to a CPU: `kworker/0:1-events`, not `kworker/u4:0` or
+/// `kworker/0:0H`.
+fn is_worker_of_cpu(name: &str) -> bool {
+    let Some((cpu, worker)) = name.strip_prefix("kworker/").and_then(|name| name.split_once(':')) else { return false };
+    let number = worker.split(['-', '+']).next().unwrap_or_default();
+    [cpu, number].iter().all(|digits| !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit()))
 }
 
 /// The threads of this kernel, at an instant.
@@ -40,7 +56,9 @@ pub struct Threads {
     at_ns: u64,
     /// The one that waits for grace periods.
     waiter: Runs,
-    /// All others together.
+    /// The workers of CPUs.
+    workers: Runs,
+    /// All but the first together.
     others_ns: u64,
 }
 
@@ -49,6 +67,8 @@ pub struct Threads {
 pub struct Taken {
     /// The one that waits for grace periods each time that it ran, the mean in nanoseconds.
     pub waiter_ns: Option<f64>,
+    /// A worker of a CPU each time that one ran, as `waiter_ns`.
+    pub worker_ns: Option<f64>,
     /// All others, in nanoseconds.
     pub others_ns: f64,
 }
@@ -56,17 +76,22 @@ pub struct Taken {
 impl Threads {
     /// Those of this kernel; none where they cannot be seen.
     pub fn look() -> Option<Threads> {
-        let (mut waiter, mut others_ns) = (None, 0);
+        let (mut waiter, mut workers, mut others_ns) = (None, Runs::default(), 0);
         for thread in fs::read_dir("/proc").ok()?.flatten().map(|entry| entry.path()) {
             // It may be gone meanwhile.
             let Some((stat, runs)) = Stat::of(&thread).zip(Runs::of(&thread)) else { continue };
             match NAMES.contains(&stat.name.as_str()) {
                 _ if stat.parent != KTHREADD => {}
                 true => waiter = Some(runs),
-                false => others_ns += runs.ran_ns,
+                false => {
+                    others_ns += runs.ran_ns;
+                    if is_worker_of_cpu(&stat.name) {
+                        workers = Runs { ran_ns: workers.ran_ns + runs.ran_ns, times: workers.times + runs.times };
+                    }
+                }
             }
         }
-        Some(Threads { at_ns: now_ns(), waiter: waiter?, others_ns })
+        Some(Threads { at_ns: now_ns(), waiter: waiter?, workers, others_ns })
     }
 
     /// How long they all ran since then.
@@ -77,10 +102,9 @@ impl Threads {
 
     /// What they took since then.
     fn since(self, before: Threads) -> Taken {
-        let times = self.waiter.times.saturating_sub(before.waiter.times);
-        let ran_ns = self.waiter.ran_ns.saturating_sub(before.waiter.ran_ns) as f64;
         Taken {
-            waiter_ns: (times > 0).then(|| ran_ns / times as f64),
+            waiter_ns: self.waiter.mean_since(before.waiter),
+            worker_ns: self.workers.mean_since(before.workers),
             others_ns: self.others_ns.saturating_sub(before.others_ns) as f64,
         }
     }
@@ -94,10 +118,24 @@ pub fn beside<T>(f: impl FnOnce() -> T) -> (T, Option<Taken>) {
     let done = f();
     let taken = first.zip(before).zip(Threads::look()).map(|((first, before), after)| {
         let usual = before.since(first).others_ns / (before.at_ns - first.at_ns) as f64;
-        let Taken { waiter_ns, others_ns } = after.since(before);
-        Taken { waiter_ns, others_ns: (others_ns - usual * (after.at_ns - before.at_ns) as f64).max(0.0) }
+        let taken = after.since(before);
+        let others_ns = (taken.others_ns - usual * (after.at_ns - before.at_ns) as f64).max(0.0);
+        Taken { others_ns, ..taken }
     });
     (done, taken)
+}
+
+/// What a worker of a CPU took in the meantime each time that it ran, on CPUs that are busy: statistics, mostly. Where none has
+/// run yet, some time is waited for that.
+pub fn worker_ns(before: Option<Threads>) -> Option<f64> {
+    let since = || Threads::look()?.since(before?).worker_ns;
+    since().or_else(|| {
+        let until_ns = now_ns() + STATISTICS_NS;
+        while now_ns() < until_ns {
+            std::hint::spin_loop();
+        }
+        since()
+    })
 }
 
 #[cfg(test)]
@@ -107,10 +145,19 @@ mod tests {
     #[test]
     fn the_mean_is_of_the_runs_in_between() {
         let [before, after] = ["1000 77 10\n", "1600 99 13\n"].map(|text| Runs::read(text).expect("three numbers"));
-        let at = |waiter, others_ns| Threads { at_ns: 0, waiter, others_ns };
+        let at = |waiter, others_ns| Threads { at_ns: 0, waiter, workers: Runs::default(), others_ns };
         let taken = at(after, 1700).since(at(before, 1000));
-        assert_eq!(taken, Taken { waiter_ns: Some(200.0), others_ns: 700.0 });
+        assert_eq!(taken, Taken { waiter_ns: Some(200.0), worker_ns: None, others_ns: 700.0 });
         assert_eq!(at(before, 0).since(at(before, 0)).waiter_ns, None);
         assert_eq!([Runs::read(""), Runs::read("1 2"), Runs::read("a b c")], [None; 3]);
+    }
+
+    #[test]
+    fn workers_of_cpus_have_a_number_and_no_letter() {
+        let are = ["kworker/0:1", "kworker/12:0-events", "kworker/0:2+mm_percpu_wq"];
+        let are_not =
+            ["kworker/u4:0", "kworker/0:0H", "kworker/R-rcu_g", "kworker/0:0H-kblockd", "ksoftirqd/0", "kworker/"];
+        assert!(are.iter().all(|name| is_worker_of_cpu(name)));
+        assert!(!are_not.iter().any(|name| is_worker_of_cpu(name)));
     }
 }
