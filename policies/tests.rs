@@ -4,6 +4,7 @@
 mod alb;
 #[path = "cfs/tests/mod.rs"]
 mod cfs;
+mod changing_limits;
 mod control_groups;
 #[path = "eevdf/tests/mod.rs"]
 mod eevdf;

@@ -47,6 +47,10 @@ static inline void on_moved(struct fair_task *t, s32 cpu)
 	leave_groups(t, t->cpu, now);
 	begin_use(t->control_slot, cpu, now);
 	join_groups(t, cpu, now);
+	if (has_tree()) {
+		make_stale(t->cpu);
+		make_stale(cpu);
+	}
 }
 
 /* A new task has the load of one that has always been runnable. */
@@ -54,14 +58,14 @@ static inline void on_load(struct fair_task *t, bool comes)
 {
 	u64 runnable = t->average.runnable;
 
-	if (has_group_weights() && t->control_slot != ROOT_SLOT)
+	if (has_control_groups() && t->control_slot != ROOT_SLOT)
 		carry_in_groups(t->control_slot, t->cpu,
 				t->fresh ? t->own_weight : t->own_weight * runnable / LOAD_UTIL_MAX, runnable, comes);
 }
 
 static inline void on_balance(u32 cpu, u64 now)
 {
-	if (has_group_weights())
+	if (has_control_groups())
 		fade_groups(cpu, now);
 }
 
@@ -69,7 +73,7 @@ static inline void on_balance(u32 cpu, u64 now)
 s32 BPF_STRUCT_OPS(eevdf_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 {
 	struct fair_task *t = task_of(p);
-	struct fair_queue *q = t ? queue_of(t->cpu) : NULL;
+	struct fair_queue *q = t ? queue_at(number_of(t)) : NULL;
 
 	if (t)
 		t->clock.waker = bpf_get_smp_processor_id();
@@ -90,31 +94,36 @@ static u64 slice_of(const struct task_struct *p)
 void BPF_STRUCT_OPS(eevdf_runnable, struct task_struct *p, u64 enq_flags)
 {
 	s32 cpu = scx_bpf_task_cpu(p);
-	struct fair_queue *q = queue_of(cpu), *before;
+	struct fair_queue *q = queue_of(cpu), *before, *own;
 	struct fair_task *t = task_of(p);
 	u64 now = scx_bpf_now();
 	enum comeback comeback = ANEW;
+	bool held;
 
 	if (!t || !q)
 		return;
 	update_queue(q, now);
+	if (has_tree())
+		settle_groups(cpu, now);
 	end_idle(q, now);
-	before = queue_of(t->cpu);
+	before = queue_at(number_of(t));
 	t->clock.was_new = t->fresh;
 	t->clock.was_debtor = before && debt_of(before, t, p->pid);
 	if (before && t->clock.is_debtor)
 		comeback = return_from_debt(before, t, p->pid, t->cpu == cpu, now);
 	t->clock.slice = slice_of(p);
 	come_to_cpu(q, t, cpu, now);
-	if (has_control_groups() && !enter_groups(p, t, cpu, comeback != ANEW, now)) {
-		t->fresh = false;
+	held = has_control_groups() && !enter_groups(p, t, cpu, comeback != ANEW, now);
+	own = queue_at(number_of(t));
+	if (own && comeback != TO_ITS_PLACE && (!held || throttles_queues()))
+		place(own, t, t->fresh, now);
+	t->fresh = false;
+	if (held) {
+		enter_queue_aside(t);
 		arm_idle(now);
 		return;
 	}
-	if (comeback != TO_ITS_PLACE)
-		place(q, t, t->fresh, now);
-	t->fresh = false;
-	enter_tree(q, t);
+	enter_place(t, now);
 	count_in(q, t, now);
 	arm_idle(now);
 }
@@ -141,7 +150,7 @@ void BPF_STRUCT_OPS(eevdf_enqueue, struct task_struct *p, u64 enq_flags)
 	follow_move(t, q, cpu, now);
 	if (is_pushed(q, p) && push(q, p, t, enq_flags, now))
 		return;
-	scx_bpf_dsq_insert_vtime(p, cpu, 0, order_key(t), enq_flags);
+	scx_bpf_dsq_insert_vtime(p, waiting_dsq(t, cpu), 0, order_key(t), enq_flags);
 	update_queue(q, now);
 	if (q->running) {
 		notify(q, t, p->pid, cpu, now);
@@ -154,7 +163,7 @@ void BPF_STRUCT_OPS(eevdf_enqueue, struct task_struct *p, u64 enq_flags)
 static void keep_running(struct fair_queue *q, struct task_struct *p, s32 cpu, u64 now)
 {
 	set_hrtick(q, cpu, now);
-	q->slice_end = limited_end(q, cpu, slice_end(q, now), now);
+	q->slice_end = limited_end(q, cpu, cpu_slice_end(q, now), now);
 	if (q->resched && time_before(q->clock.lazy_until, q->slice_end))
 		q->slice_end = q->clock.lazy_until;
 	scx_bpf_task_set_slice(p, q->slice_end - now);
@@ -170,15 +179,21 @@ void BPF_STRUCT_OPS(eevdf_dispatch, s32 cpu, struct task_struct *prev)
 	if (!q)
 		return;
 	runs = still_runnable(prev) && q->running == prev->pid;
-	if (has_control_groups())
+	if (has_tree() && READ_ONCE(q->clock.is_stale)) {
+		update_queue(q, now);
+		settle_groups(cpu, now);
+	}
+	if (has_control_groups() && q->released) {
+		update_queue(q, now);
 		take_released(q, cpu, now);
+	}
 	shortened = q->clock.shortened;
 	q->clock.shortened = false;
 	/*
 	 * A kernel would not look at the running one before its next tick. Some microseconds after it was not preempted
 	 * it is ahead of the task that came.
 	 */
-	if (runs && shortened && !q->resched && !is_pushed(q, prev) && time_before(now, slice_end(q, now))) {
+	if (runs && shortened && !q->resched && !is_pushed(q, prev) && time_before(now, cpu_slice_end(q, now))) {
 		keep_running(q, prev, cpu, now);
 		return;
 	}
@@ -190,7 +205,7 @@ void BPF_STRUCT_OPS(eevdf_dispatch, s32 cpu, struct task_struct *prev)
 		t = runs ? task_of(prev) : NULL;
 		weigh_running(q, t, cpu, now);
 		pushed |= t && is_held_back(t, cpu);
-		clear_held_back(cpu, cpu, now);
+		clear_all_held_back(cpu, now);
 	}
 	if (runs && !pushed && (!q->resched || time_before(now, q->clock.lazy_until))) {
 		keep_running(q, prev, cpu, now);
@@ -198,11 +213,13 @@ void BPF_STRUCT_OPS(eevdf_dispatch, s32 cpu, struct task_struct *prev)
 	}
 	q->resched = false;
 	q->clock.lazy_until = 0;
-	if (pick(cpu, runs && !pushed, now) || pushed)
+	q->clock.has_next = pick(cpu, runs && !pushed, now);
+	if (q->clock.has_next || pushed)
 		return;
 	if (runs) {
-		if (protect_again || q->clock.brought_back)
-			protect(q, cpu);
+		t = task_of(prev);
+		if (t && (protect_again || q->clock.brought_back))
+			protect_levels(number_of(t), true, now);
 		q->clock.brought_back = false;
 		keep_running(q, prev, cpu, now);
 		return;
@@ -218,7 +235,7 @@ void BPF_STRUCT_OPS(eevdf_dispatch, s32 cpu, struct task_struct *prev)
 void BPF_STRUCT_OPS(eevdf_running, struct task_struct *p)
 {
 	s32 cpu = scx_bpf_task_cpu(p);
-	struct fair_queue *q = queue_of(cpu);
+	struct fair_queue *q = queue_of(cpu), *own;
 	struct fair_task *t = task_of(p);
 	u64 now = scx_bpf_now();
 	bool again;
@@ -226,45 +243,58 @@ void BPF_STRUCT_OPS(eevdf_running, struct task_struct *p)
 	if (!t || !q)
 		return;
 	again = must_choose_anew(p, t->interrupted || t->gives_way);
-	if (has_control_groups())
+	if (has_control_groups()) {
+		again |= rejoin(q, p, t, cpu, now);
 		weigh_picked(q, t, cpu, now);
-	leave_tree(q, t);
-	clear_rest(&q->clock);
+	}
 	begin_running(q, p, t, now);
 	q->running_slot = t->control_slot;
-	q->running_scaled = t->scaled_weight;
 	q->clock.cpu = cpu;
-	q->clock.vruntime = t->clock.vruntime;
-	q->clock.deadline = t->clock.deadline;
-	q->clock.slice = t->clock.slice;
+	own = queue_at(number_of(t));
+	if (!own)
+		return;
+	own->tick_phase = q->tick_phase;
+	begin_in(own, t, p->pid, now);
+	own->clock.picked = 0;
+	if (has_tree())
+		begin_groups_above(number_of(t), p->pid, now);
 	q->resched = again;
 	q->clock.brought_back = t->interrupted;
 	q->clock.lazy_until = 0;
 	if (again)
 		choose_anew(cpu);
+	q->clock.has_next = false;
 	if (t->interrupted)
-		cancel_protection(q, now);
+		protect_levels(number_of(t), false, now);
 	else
-		protect(q, cpu);
+		protect(own, number_of(t));
 	arm_busy(q, cpu, now);
 	keep_running(q, p, cpu, now);
 }
 
 void BPF_STRUCT_OPS(eevdf_stopping, struct task_struct *p, bool runnable)
 {
-	struct fair_queue *q = queue_of(scx_bpf_task_cpu(p));
+	struct fair_queue *q = queue_of(scx_bpf_task_cpu(p)), *own;
 	struct fair_task *t = task_of(p);
 	u64 now = scx_bpf_now();
 
-	if (!t || !q)
+	own = t ? queue_at(number_of(t)) : NULL;
+	if (!own || !q)
 		return;
 	update_queue(q, now);
 	t->gives_way = !runnable && q->resched;
-	t->clock.vruntime = q->clock.vruntime;
-	t->clock.deadline = q->clock.deadline;
+	t->clock.vruntime = own->clock.vruntime;
+	t->clock.deadline = own->clock.deadline;
 	end_running(q, t, now);
 	t->interrupted = is_interrupted(p, runnable);
-	enter_tree(q, t);
+	own->running = 0;
+	enter_tree(own, t);
+	if (has_tree())
+		end_groups_above(number_of(t));
+	if (has_tree() && runnable && !q->clock.has_next)
+		forget_picked(number_of(t));
+	if (throttles_queues())
+		throttle_groups_above(number_of(t), now);
 	publish_balancing(p);
 }
 
@@ -272,29 +302,40 @@ void BPF_STRUCT_OPS(eevdf_stopping, struct task_struct *p, bool runnable)
 void BPF_STRUCT_OPS(eevdf_quiescent, struct task_struct *p, u64 deq_flags)
 {
 	struct fair_task *t = task_of(p);
-	struct fair_queue *q = t ? queue_of(t->cpu) : NULL;
+	struct fair_queue *q = t ? queue_of(t->cpu) : NULL, *own;
 	bool sleeps = deq_flags & SCX_DEQ_SLEEP, owes;
 	u64 now = scx_bpf_now();
 
 	if (q && t->aside) {
 		t->aside = false;
 		tell_throttled(p, false);
+		update_queue(q, now);
+		leave_queue_aside(t, now);
+		if (!sleeps && throttles_queues())
+			keep_distance(&t->clock);
 	}
 	if (!q || !t->runnable)
 		return;
 	update_queue(q, now);
-	t->clock.lag = lag_of(q, t->cpu, t, now);
+	own = queue_at(number_of(t));
+	if (!own)
+		return;
+	t->clock.lag = lag_of(own, number_of(t), t, now);
 	owes = sleeps && delay_dequeue && !(p->__state & SPECIAL_TASK_STATES) &&
-	       !is_eligible(q, t->clock.vruntime, now);
+	       !is_eligible(own, t->clock.vruntime, now);
 	if (!owes)
 		hasten_balancing(q, t, now);
 	count_out(q, t, now);
-	leave_tree(q, t);
-	owes = owes && become_debtor(q, t, p->pid);
+	leave_tree(own, t);
+	owes = owes && become_debtor(own, t, p->pid);
 	if (has_control_groups() && owes)
 		rest_in_groups(t, t->cpu, now);
 	else if (has_control_groups())
 		leave_groups(t, t->cpu, now);
+	if (has_tree()) {
+		leave_groups_above(number_of(t), false, now);
+		reweigh_groups(number_of(t), now);
+	}
 	if (!sleeps)
 		keep_distance(&t->clock);
 }
@@ -302,13 +343,14 @@ void BPF_STRUCT_OPS(eevdf_quiescent, struct task_struct *p, u64 deq_flags)
 bool BPF_STRUCT_OPS(eevdf_yield, struct task_struct *from, struct task_struct *to)
 {
 	struct fair_task *t = task_of(from);
-	struct fair_queue *q = t ? queue_of(t->cpu) : NULL;
+	struct fair_queue *q = t ? queue_of(t->cpu) : NULL, *own;
 	u64 now = scx_bpf_now();
 
-	if (!q || q->running != from->pid || !q->clock.nr_queued)
+	own = t ? queue_at(number_of(t)) : NULL;
+	if (!q || !own || q->running != from->pid || !(has_tree() ? q->nr_running > 1 : q->clock.nr_queued))
 		return false;
 	update_queue(q, now);
-	give_up(q, now);
+	give_up(own, now);
 	q->resched = true;
 	scx_bpf_task_set_slice(from, 0);
 	return false;
@@ -318,19 +360,32 @@ bool BPF_STRUCT_OPS(eevdf_yield, struct task_struct *from, struct task_struct *t
 void BPF_STRUCT_OPS(eevdf_set_weight, struct task_struct *p, u32 weight)
 {
 	struct fair_task *t = task_of(p);
-	struct fair_queue *q = t ? queue_of(t->cpu) : NULL;
+	struct fair_queue *q = t ? queue_of(t->cpu) : NULL, *own;
 	u64 after = scaled(weight_of(p));
 	u64 now = scx_bpf_now();
 
 	if (!q)
 		return;
 	note_priority(p, t);
-	if (t->clock.is_debtor && return_from_debt(q, t, p->pid, t->cpu == scx_bpf_task_cpu(p), now) != ANEW)
+	own = queue_at(number_of(t));
+	if (own && t->clock.is_debtor && return_from_debt(own, t, p->pid, t->cpu == scx_bpf_task_cpu(p), now) != ANEW)
 		clear_from_groups(t->control_slot, t->own_weight, t->cpu, now);
 	t->clock.lag = rescaled(t->clock.lag, t->scaled_weight, after);
 	if (t->clock.is_relative)
 		t->clock.deadline = rescaled(t->clock.deadline, t->scaled_weight, after);
 	reweigh(q, p, t, now);
+}
+
+/* The CPUs of its control group may have changed, which come to tasks by their masks. */
+void BPF_STRUCT_OPS(eevdf_set_cpumask, struct task_struct *p, const struct cpumask *mask)
+{
+	struct cgroup *cgroup;
+
+	if (!has_control_groups())
+		return;
+	cgroup = scx_bpf_task_cgroup(p);
+	join_slot(cgroup);
+	bpf_cgroup_release(cgroup);
 }
 
 s32 BPF_STRUCT_OPS(eevdf_init_task, struct task_struct *p, struct scx_init_task_args *args)
@@ -372,6 +427,7 @@ SCX_OPS_DEFINE(eevdf_ops,
 	       .quiescent = (void *)eevdf_quiescent,
 	       .yield = (void *)eevdf_yield,
 	       .set_weight = (void *)eevdf_set_weight,
+	       .set_cpumask = (void *)eevdf_set_cpumask,
 	       .init_task = (void *)eevdf_init_task,
 	       .exit_task = (void *)eevdf_exit_task,
 	       .cgroup_init = (void *)eevdf_cgroup_init,

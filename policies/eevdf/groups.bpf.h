@@ -4,36 +4,19 @@
  *
  * Weights: since 7.3 a task weighs what is left to it of its groups' weights (group_weights.bpf.h). It is computed
  * when the task comes, when it is picked, and while it runs; its lag and the rest of its request are worth as much
- * afterwards. Before 7.3 groups have queues of their own, which are not here: there the weights of groups are
- * ignored.
+ * afterwards. Before 7.3 groups have queues of their own (tree.bpf.h), and a task weighs there what its nice value
+ * says.
  *
- * Limits: a task that is held back (held_back.bpf.h) keeps its lag.
+ * Limits: a task that is held back (held_back.bpf.h) keeps its lag; before 6.18 it keeps its place in its group's
+ * queue.
  *
  * Source: Linux 7.3, kernel/sched/fair.c reweight_eevdf().
  */
 #ifndef SCHEDLAB_EEVDF_GROUPS_BPF_H
 #define SCHEDLAB_EEVDF_GROUPS_BPF_H
 
-#include <eevdf/pick.bpf.h>
+#include <eevdf/tree_pick.bpf.h>
 #include <schedlab/held_back.bpf.h>
-
-static inline void set_weight(struct fair_task *t, u64 weight)
-{
-	t->scaled_weight = weight;
-	t->weight = unscaled(weight);
-	t->inverse = inverse_of_sum(t->weight);
-}
-
-/* A task that is in no queue has another weight from now on. */
-static inline void rescale(struct fair_task *t, u64 weight)
-{
-	if (weight == t->scaled_weight)
-		return;
-	t->clock.lag = rescaled(t->clock.lag, t->scaled_weight, weight);
-	if (t->clock.is_relative)
-		t->clock.deadline = rescaled(t->clock.deadline, t->scaled_weight, weight);
-	set_weight(t, weight);
-}
 
 /* A task that is counted on a CPU has what is left to it there; it is in the tree or is about to be. */
 static inline void weigh_newcomer(struct fair_task *t, s32 cpu)
@@ -42,28 +25,15 @@ static inline void weigh_newcomer(struct fair_task *t, s32 cpu)
 		rescale(t, weight_in_groups(t->control_slot, cpu, t->own_weight));
 }
 
-/* Where a task is in virtual time. */
-struct place {
-	u64 vruntime;
-	u64 deadline;
-	u64 protected_until; /* not later than `vruntime`: it is not protected */
-};
-
 /* The same for one in its place: it keeps its lag, and its distances, in its own measure. */
 static bool reweigh_at(struct fair_queue *q, struct fair_task *t, struct place *at, s32 cpu, u64 now)
 {
-	u64 before = t->scaled_weight, after = weight_in_groups(t->control_slot, cpu, t->own_weight), average;
+	u64 after = weight_in_groups(t->control_slot, cpu, t->own_weight);
 	u32 whole = t->weight;
 
-	if (after == before)
+	if (after == t->scaled_weight)
 		return false;
-	average = average_vruntime(q, now);
-	if (time_before(at->vruntime, at->protected_until))
-		at->protected_until = average + rescaled(at->protected_until - average, before, after);
-	at->deadline -= at->vruntime;
-	at->vruntime = average - rescaled(average - at->vruntime, before, after);
-	at->deadline = at->vruntime + rescaled(at->deadline, before, after);
-	set_weight(t, after);
+	move_by_weight(q, t, at, after, now);
 	__sync_fetch_and_add(&q->weight, (u64)t->weight - whole);
 	return true;
 }
@@ -92,34 +62,79 @@ static __noinline void weigh_running(struct fair_queue *q, struct fair_task *t, 
 	struct queue_clock *c = &q->clock;
 	struct place at = { c->vruntime, c->deadline, c->protected_until };
 
-	if (!t || !has_group_weights())
+	if (!t)
 		return;
 	refresh_groups(t->control_slot, cpu, now);
+	if (has_tree()) {
+		reweigh_groups(number_of(t), now);
+		return;
+	}
 	if (!reweigh_at(q, t, &at, cpu, now))
 		return;
-	c->vruntime = at.vruntime;
-	c->deadline = at.deadline;
-	c->protected_until = at.protected_until;
-	q->running_weight = t->weight;
-	q->running_scaled = t->scaled_weight;
-	q->running_inverse = t->inverse;
+	take_measure(q, t, &at);
 }
 
 static inline void give_up_place(struct fair_queue *q, struct fair_task *t, u64 now)
 {
-	t->clock.lag = lag_of(q, t->cpu, t, now);
+	const struct fair_queue *own = queue_at(number_of(t));
+
+	if (throttles_queues()) {
+		count_out(q, t, now);
+		leave_groups(t, t->cpu, now);
+		throttle_groups_above(number_of(t), now);
+		return;
+	}
+	if (own)
+		t->clock.lag = lag_of(own, number_of(t), t, now);
 	count_out(q, t, now);
-	leave_tree(q, t);
+	leave_place(t, true, now);
 	leave_groups(t, t->cpu, now);
 }
 
 static inline void take_place(struct fair_queue *q, struct fair_task *t, u64 now)
 {
+	const struct fair_queue *own = queue_at(number_of(t));
+
 	join_groups(t, t->cpu, now);
+	if (throttles_queues()) {
+		join_groups_above(number_of(t), t->clock.slice, now);
+		reweigh_groups(number_of(t), now);
+		count_in(q, t, now);
+		return;
+	}
 	weigh_newcomer(t, t->cpu);
-	place(q, t, false, now);
-	enter_tree(q, t);
+	if (own)
+		place(own, t, false, now);
+	enter_place(t, now);
 	count_in(q, t, now);
+}
+
+/* A task that is aside, and keeps a place in its queue, comes to it, or leaves it. */
+static inline void enter_queue_aside(struct fair_task *t)
+{
+	struct fair_queue *own = throttles_queues() ? queue_at(number_of(t)) : NULL;
+
+	if (own)
+		enter_tree(own, t);
+}
+
+static __noinline void leave_queue_aside(struct fair_task *t, u64 now)
+{
+	struct fair_queue *own = throttles_queues() ? queue_at(number_of(t)) : NULL;
+
+	if (!own)
+		return;
+	t->clock.lag = lag_of(own, number_of(t), t, now);
+	leave_tree(own, t);
+	leave_groups_above(number_of(t), false, now);
+}
+
+static __noinline void clear_all_held_back(s32 cpu, u64 now)
+{
+	u32 number;
+
+	bpf_for(number, 0, nr_waiting_dsqs())
+		clear_held_back(waiting_dsq_at(number, cpu), cpu, now);
 }
 
 static inline void bring_to_now(struct fair_queue *q, s32 cpu, u64 now)
@@ -127,9 +142,37 @@ static inline void bring_to_now(struct fair_queue *q, s32 cpu, u64 now)
 	update_queue(q, now);
 }
 
+static inline void on_taken_back(struct fair_queue *q, u64 now)
+{
+}
+
+/* A group that nothing was taken back of may have waiting tasks, or sleepers with a debt, in their places. */
+static inline void on_unthrottled(u32 slot, s32 cpu, u64 now)
+{
+	u32 number = queue_number(slot, cpu);
+	const struct group_node *node = throttles_queues() ? node_at(number) : NULL;
+
+	if (node && !node->is_queued && (node->queue.clock.nr_queued || node->queue.running))
+		join_groups_above(number, NO_SLICE, now);
+}
+
+static inline bool bars_source(void)
+{
+	return version < LINUX_7_3;
+}
+
 static inline void carry_aside(struct fair_task *t, s32 cpu, u64 now)
 {
+	const struct fair_queue *own;
+
+	if (t->cpu == cpu)
+		return;
+	leave_queue_aside(t, now);
 	t->cpu = cpu;
+	own = throttles_queues() ? queue_at(number_of(t)) : NULL;
+	if (own)
+		place(own, t, false, now);
+	enter_queue_aside(t);
 }
 
 /*
@@ -145,6 +188,8 @@ static inline bool enter_groups(struct task_struct *p, struct fair_task *t, s32 
 	if (is_held_back(t, cpu)) {
 		if (is_there)
 			leave_groups(t, cpu, now);
+		if (is_there && has_tree())
+			leave_groups_above(number_on(t, cpu), true, now);
 		hold_back(p, t, cpu, now);
 		return false;
 	}
@@ -162,6 +207,13 @@ static __noinline void move_debt(struct fair_queue *q, const struct fair_task *t
 
 	if (!debtor)
 		return;
+	if (has_tree()) {
+		u32 number = queue_number(debtor->control_slot, t->cpu);
+
+		leave_for_good(q, debtor, number, now);
+		leave_groups_above(number, false, now);
+		return;
+	}
 	clear_from_groups(debtor->control_slot, debtor->own_weight, t->cpu, now);
 	debtor->control_slot = t->control_slot;
 	count_in_groups(t->control_slot, t->cpu, 0, scaled(debtor->own_weight), now);
@@ -171,16 +223,16 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(eevdf_cgroup_init, struct cgroup *cgroup, struct sc
 {
 	s32 error = begin_control_group(cgroup, args);
 
-	if (nr_control_groups == 2 && groups == GROUPS_CONTROL && version < LINUX_7_3)
-		bpf_printk("eevdf: weights of control groups are those of version=7.3; another version ignores them");
-	return error;
+	if (error || !wants_control_groups())
+		return error;
+	return init_nodes(slot_of(cgroup));
 }
 
 /* It has left its queue. */
 void BPF_STRUCT_OPS(eevdf_cgroup_move, struct task_struct *p, struct cgroup *from, struct cgroup *to)
 {
 	struct fair_task *t = task_of(p);
-	struct fair_queue *q = t ? queue_of(t->cpu) : NULL;
+	struct fair_queue *q = t ? queue_at(number_of(t)) : NULL;
 
 	if (!t)
 		return;
@@ -189,17 +241,37 @@ void BPF_STRUCT_OPS(eevdf_cgroup_move, struct task_struct *p, struct cgroup *fro
 		move_debt(q, t, p->pid, scx_bpf_now());
 }
 
+/* What a group weighs changes on all CPUs at once (__sched_group_set_shares()). */
+static void follow_shares(u32 slot)
+{
+	u64 now = scx_bpf_now();
+	u32 cpu;
+
+	bpf_for(cpu, 0, control_cpus) {
+		const struct fair_queue *q = queue_of(cpu);
+
+		refresh_groups(slot, cpu, now);
+		make_stale(cpu);
+		if (q && q->running)
+			scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
+	}
+}
+
 void BPF_STRUCT_OPS(eevdf_cgroup_set_weight, struct cgroup *cgroup, u32 weight)
 {
-	struct control_group *group = control_group_at(slot_of(cgroup));
+	u32 slot = slot_of(cgroup);
+	struct control_group *group = control_group_at(slot);
 
-	if (group)
-		group->shares = shares_of(weight);
+	if (!group)
+		return;
+	group->shares = shares_of(weight);
+	follow_shares(slot);
 }
 
 void BPF_STRUCT_OPS(eevdf_cgroup_set_idle, struct cgroup *cgroup, bool idle)
 {
-	struct control_group *group = control_group_at(slot_of(cgroup));
+	u32 slot = slot_of(cgroup);
+	struct control_group *group = control_group_at(slot);
 
 	if (!group)
 		return;
@@ -207,6 +279,7 @@ void BPF_STRUCT_OPS(eevdf_cgroup_set_idle, struct cgroup *cgroup, bool idle)
 	/* sched_group_set_idle() forgets the weight. */
 	if (!idle)
 		group->shares = NICE_0_WEIGHT;
+	follow_shares(slot);
 }
 
 #endif /* SCHEDLAB_EEVDF_GROUPS_BPF_H */

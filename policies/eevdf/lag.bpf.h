@@ -31,11 +31,11 @@ static s64 lag_limit(u64 slice, u64 longest, u64 weight, u32 inverse)
 	return aged(wall, weight, inverse);
 }
 
-/* The lag of a task that is counted in the sum of @cpu's queue. */
-static s64 lag_of(const struct fair_queue *q, s32 cpu, const struct fair_task *t, u64 now)
+/* The lag of a task that is counted in the sum of a queue. */
+static s64 lag_of(const struct fair_queue *q, u32 number, const struct fair_task *t, u64 now)
 {
 	const struct task_clock *k = &t->clock;
-	u64 longest = version >= LINUX_7_1 ? extreme_slice(cpu, k->slice, true) : k->slice;
+	u64 longest = version >= LINUX_7_1 ? extreme_slice(number, k->slice, true) : k->slice;
 	s64 lag = (s64)(average_vruntime(q, now) - k->vruntime);
 
 	return clamp_lag(lag, lag_limit(k->slice, longest, t->scaled_weight, t->inverse));
@@ -85,15 +85,16 @@ static inline u64 deadline_distance(const struct fair_task *t)
 static u64 order_key_at(const struct fair_task *t, const struct fair_queue *from, const struct fair_queue *to, s32 cpu,
 			u64 now)
 {
-	return place_of(to, lag_of(from, t->cpu, t, now), t->weight, now) + deadline_distance(t);
-}
+	s64 lag;
 
-static void carry_place(struct fair_task *t, struct fair_queue *from, struct fair_queue *to, s32 cpu, u64 key)
-{
-	leave_tree(from, t);
-	t->clock.vruntime = key - deadline_distance(t);
-	t->clock.deadline = key;
-	enter_tree(to, t);
+	if (has_tree()) {
+		from = queue_at(number_of(t));
+		to = queue_at(number_on(t, cpu));
+		if (!from || !to)
+			return t->clock.deadline;
+	}
+	lag = lag_of(from, number_of(t), t, now);
+	return place_of(to, lag, t->weight, now) + deadline_distance(t);
 }
 
 /* A task sleeps with a debt: what it was in the sum stays there. False: there is no place for one more. */
@@ -131,9 +132,9 @@ static void forget_debtor(struct fair_queue *q, struct debtor *debtor)
 }
 
 /* A debtor's debt is paid: it is in no queue any more. */
-static __noinline void leave_for_good(struct fair_queue *q, struct debtor *debtor, s32 cpu, u64 now)
+static __noinline void leave_for_good(struct fair_queue *q, struct debtor *debtor, u32 number, u64 now)
 {
-	clear_from_groups(debtor->control_slot, debtor->own_weight, cpu, now);
+	clear_from_groups(debtor->control_slot, debtor->own_weight, cpu_at(number), now);
 	forget_debtor(q, debtor);
 }
 
@@ -212,7 +213,7 @@ static enum comeback return_from_debt(struct fair_queue *q, struct fair_task *t,
 		t->clock.lag = 0;
 		return ANEW;
 	}
-	lag = lag_of(q, t->cpu, t, now);
+	lag = lag_of(q, number_of(t), t, now);
 	t->clock.lag = lag_of_debtor(lag, before);
 	if (!stays)
 		return ANEW;

@@ -14,7 +14,7 @@
 
 static inline bool has_group_weights(void)
 {
-	return has_control_groups() && version >= LINUX_7_3;
+	return has_control_groups() && !has_tree();
 }
 
 /* A task comes to a queue, or leaves it: its groups know. */
@@ -55,7 +55,7 @@ static inline void clear_from_groups(u32 slot, u32 own_weight, s32 cpu, u64 now)
  */
 static inline bool must_publish(const struct fair_queue *q)
 {
-	return has_group_weights() && nr_cpus > 1 && q->running_slot && !are_settled(q->running_slot, q->clock.cpu);
+	return has_control_groups() && nr_cpus > 1 && q->running_slot && !are_settled(q->running_slot, q->clock.cpu);
 }
 
 #endif /* SCHEDLAB_EEVDF_MEMBERSHIP_BPF_H */

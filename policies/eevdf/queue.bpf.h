@@ -65,6 +65,10 @@ struct queue_clock {
 	u64 picked_deadline; /* 6.12: it is as long as this is its deadline */
 	u64 lazy_until;	     /* when the CPU heeds `resched`, if that is not at once */
 	u64 hrtick_at;	     /* when the timer goes off at which the request of the running one ends */
+	u32 picked;	     /* before 7.3: the queue of the group that ran here last, 0 for a task */
+	u32 first_group;     /* the first queue of the groups that are queued here, or 0 */
+	bool is_stale;	     /* of a CPU: tasks went to or from its groups, and these do not know yet */
+	bool has_next;	     /* of a CPU: the next task has been picked */
 	bool brought_back;   /* the running one was not picked, the core gave it the CPU again */
 	bool shortened;	     /* the CPU was told only that the slice of the running one ends earlier */
 	struct debtor debtors[MAX_DEBTORS];
@@ -92,9 +96,15 @@ static inline bool wants_control_groups(void)
 	return groups == GROUPS_CONTROL;
 }
 
+static inline bool counts_group_tasks(void)
+{
+	return version >= LINUX_7_3;
+}
+
 #define FIRST_RUNTIME (version >= LINUX_6_18)
 #include <schedlab/group_weights.bpf.h>
 #include <schedlab/bandwidth.bpf.h>
+#include <eevdf/places.bpf.h>
 
 /* The term of the sum for a task. */
 static inline s64 term(const struct queue_clock *c, u64 vruntime, u64 weight)
@@ -297,13 +307,30 @@ static inline u64 extreme(u64 one, u64 two, bool longest)
 	return (one < two) == longest ? two : one;
 }
 
+/* The same of @slice and of the groups that wait in a queue. */
+static inline u64 extreme_slice_of_groups(const struct fair_queue *q, u64 slice, bool longest)
+{
+	u32 number = q->clock.first_group, step;
+
+	bpf_for(step, 0, MAX_CONTROL_GROUPS) {
+		const struct group_node *node = node_at(number);
+
+		if (!node)
+			break;
+		if (!node->is_running)
+			slice = extreme(slice, node->entity.clock.slice, longest);
+		number = node->next;
+	}
+	return slice;
+}
+
 /*
  * The shortest or the longest of @slice and of what runs and is queued. Few queues have other slices than the
  * default.
  */
-__noinline u64 extreme_slice(s32 cpu, u64 slice, bool longest)
+__noinline u64 extreme_slice(u32 number, u64 slice, bool longest)
 {
-	struct fair_queue *q = queue_of(cpu);
+	struct fair_queue *q = queue_at(number);
 	struct task_struct *p;
 	u32 slot;
 
@@ -316,7 +343,7 @@ __noinline u64 extreme_slice(s32 cpu, u64 slice, bool longest)
 	if (!q->clock.nr_custom)
 		return slice;
 	bpf_rcu_read_lock();
-	bpf_for_each(scx_dsq, p, cpu, 0) {
+	bpf_for_each(scx_dsq, p, number, 0) {
 		struct fair_task *t = task_of(p);
 
 		if (t)
@@ -329,7 +356,7 @@ __noinline u64 extreme_slice(s32 cpu, u64 slice, bool longest)
 		if (debtor)
 			slice = extreme(slice, debtor->slice, longest);
 	}
-	return slice;
+	return extreme_slice_of_groups(q, slice, longest);
 }
 
 #endif /* SCHEDLAB_EEVDF_QUEUE_BPF_H */

@@ -1,7 +1,7 @@
 //! Control groups under `eevdf`: shares by weight, and limits as the kernel's bandwidth control has them. Numbers in
 //! milliseconds; ticks of 4 ms at multiples of that, periods of 100 ms from 0 on.
 
-use super::observe::{Settings, V6_12, V6_18, V7_3};
+use super::observe::{Settings, V6_12, V6_18, V7_1, V7_3};
 use crate::policies::control_groups::{self, Seen, group, held, hogs, within};
 use crate::policies::limits::split;
 
@@ -18,7 +18,12 @@ pub(super) fn assert_shares(seen: &Seen, expected: &[f64]) {
 
 #[test]
 fn groups_share_by_weight_whatever_is_in_them() {
-    let settings: Settings = &[("version", V7_3)];
+    for version in [V6_12, V6_18, V7_1, V7_3] {
+        share_by_weight(&[("version", version)]);
+    }
+}
+
+fn share_by_weight(settings: Settings) {
     for (n, m) in [(1, 1), (3, 1), (1, 3), (4, 2)] {
         let tables = group("a", "weight = 100")
             + &group("b", "weight = 300")
@@ -46,10 +51,12 @@ fn nice_counts_inside_a_group() {
         + &hogs("x", &within("a"), 1)
         + &hogs("y", &format!("{}\nnice = 5", within("a")), 1)
         + &hogs("z", &format!("{}\nnice = 19", within("b")), 1);
-    let seen = see(1, "6s", &tables, &[("version", V7_3)]);
-    assert_shares(&seen, &[0.5, 0.5]);
-    let of = |task: u32| super::observe::cpu_time(&seen.events, 3)[task as usize] as f64 / 6e6;
-    assert!((of(0) - 0.3768).abs() < 0.002 && (of(1) - 0.1232).abs() < 0.002, "{} {}", of(0), of(1));
+    for version in [V6_12, V6_18, V7_1, V7_3] {
+        let seen = see(1, "6s", &tables, &[("version", version)]);
+        assert_shares(&seen, &[0.5, 0.5]);
+        let of = |task: u32| super::observe::cpu_time(&seen.events, 3)[task as usize] as f64 / 6e6;
+        assert!((of(0) - 0.3768).abs() < 0.002 && (of(1) - 0.1232).abs() < 0.002, "{} {}", of(0), of(1));
+    }
 }
 
 /// Pinned hogs on two CPUs: where shares are divided among CPUs each gets its part on both.
@@ -63,6 +70,9 @@ fn shares_are_divided_among_cpus() {
         + &pinned("y0", "b", 0)
         + &pinned("y1", "b", 1);
     assert_shares(&see(2, "6s", &tables, &[("version", V7_3), ("group_mode", 1)]), &[0.25, 0.75]);
+    for version in [V6_12, V6_18, V7_1] {
+        assert_shares(&see(2, "6s", &tables, &[("version", version)]), &[0.25, 0.75]);
+    }
 }
 
 /// The part of the time of two CPUs that the tasks of the first group used.
@@ -94,15 +104,15 @@ fn the_load_of_a_group_fades_where_it_has_no_task() {
     assert!((used - (0.333 * 0.5 + 0.5 * 9.5 + 0.5) / 20.0).abs() < 0.003, "{used}");
 }
 
-/// The CPU of a task that is held back takes another's.
+/// The CPU of a task that is held back takes another's, if it is not cache-hot. 6.12's own scheduler gave the others 1.472.
 #[test]
 fn no_cpu_idles_while_one_task_is_held_back() {
-    for version in [V6_12, V7_3] {
+    for (version, others) in [(V6_12, 1.472), (V7_3, 1.5)] {
         let tables = group("a", "max = \"50ms/100ms\"") + &hogs("x", &within("a"), 1) + &hogs("y", "", 2);
         let seen = see(2, "5s", &tables, &[("version", version)]);
         let times = super::observe::cpu_time(&seen.events, 3);
         let [x, y, z] = [0, 1, 2].map(|task| times[task] as f64 / 5e6);
-        assert!((x - 0.5).abs() < 0.01 && y + z > 1.48, "{version}: {x} {y} {z}");
+        assert!((x - 0.5).abs() < 0.01 && (y + z - others).abs() < 0.02, "{version}: {x} {y} {z}");
     }
 }
 

@@ -5,7 +5,7 @@
  * at 0.
  */
 #include <schedlab/common.bpf.h>
-#include <eevdf/pick.bpf.h>
+#include <eevdf/tree.bpf.h>
 #include <schedlab/fair_life.bpf.h>
 #include <schedlab/fair_pull.bpf.h>
 #include <schedlab/fair_select.bpf.h>
@@ -185,7 +185,7 @@ static void say_two(void)
 	enter_tree(q, &b);
 	SAY("two: average then", average_vruntime(q, 0));
 	SAY("two: A eligible then", is_eligible(q, MS(8), 0));
-	SAY("two: B preempts", preempts(q, 1, 8, &b, 0));
+	SAY("two: B preempts", preempts(q, 1, 8, &b, false, 0));
 }
 
 /* A, B and C share. A runs 3 and sleeps with a debt; it wakes after B has run 3, or C runs 3 too. */
@@ -288,7 +288,7 @@ static void say_preempts(u64 slice, const char *places, const char *verdict)
 	bpf_printk("%s at %lld", places, t.clock.vruntime);
 	bpf_printk("%s deadline %lld", places, t.clock.deadline);
 	enter_tree(q, &t);
-	SAY(verdict, preempts(q, 1, 8, &t, 0));
+	SAY(verdict, preempts(q, 1, 8, &t, false, 0));
 	bpf_printk("%s protected %d", verdict, is_protected(q, 0));
 }
 

@@ -8,4 +8,5 @@ mod group_weights;
 mod observe;
 mod parameters;
 mod published;
+mod tree;
 mod turns;

@@ -88,6 +88,10 @@ static inline bool is_limited(const struct control_group *group)
 
 /* The queue of a group on a CPU may have its tasks back: that CPU is to take them. */
 static void on_released(u32 slot, u32 cpu);
+/* A limit of a group is written: a CPU that runs a task of it is to look. */
+static void on_limit_written(u32 slot, u32 cpu);
+/* The last tick of a CPU. */
+static u64 last_tick(u32 cpu, u64 now);
 
 /* What a queue gets that asks for @target at most. Under the lock. */
 static inline bool take_runtime(struct control_group *group, struct control_queue *queue, s64 target)
@@ -98,7 +102,7 @@ static inline bool take_runtime(struct control_group *group, struct control_queu
 		amount = group->pool;
 	if (amount > 0) {
 		group->pool -= amount;
-		queue->runtime += amount;
+		__sync_fetch_and_add(&queue->runtime, amount);
 		group->is_unused = false;
 	}
 	return queue->runtime > 0;
@@ -155,6 +159,14 @@ static bool take_or_throttle(u32 slot, struct control_group *group, struct contr
 	return is_throttled;
 }
 
+/* What of @used is charged: nothing from before the limit was written. */
+static inline u64 used_since(u64 since, u64 used, u64 now)
+{
+	s64 limited = (s64)(now - since);
+
+	return limited < 0 ? 0 : (u64)limited < used ? (u64)limited : used;
+}
+
 /* Charges the queue of one group for @used. True: it is throttled from now on. */
 static bool charge_queue(u32 slot, u32 cpu, u64 used, u64 now)
 {
@@ -163,7 +175,7 @@ static bool charge_queue(u32 slot, u32 cpu, u64 used, u64 now)
 
 	if (!group || !queue || !is_limited(group))
 		return false;
-	queue->runtime -= used;
+	__sync_fetch_and_add(&queue->runtime, -(s64)used_since(queue->limited_since, used, now));
 	if (queue->runtime > 0 || queue->is_throttled)
 		return false;
 	start_period(slot, now);
@@ -243,6 +255,15 @@ static __noinline u64 runtime_left(u32 slot, u32 cpu)
 	return left;
 }
 
+/* A queue is not throttled any more. */
+static void release(struct control_group *group, struct control_queue *queue, u32 slot, u32 cpu, u64 now)
+{
+	if (queue->throttled_at)
+		group->throttled_ns += now + 1 - queue->throttled_at;
+	queue->throttled_at = 0;
+	on_released(slot, cpu);
+}
+
 /* Gives throttled queues of a group what they owe and a nanosecond, as far as the pool goes. */
 static void distribute(struct control_group *group, u32 slot, u64 now)
 {
@@ -268,7 +289,7 @@ static void distribute(struct control_group *group, u32 slot, u64 now)
 		if (amount > (s64)group->pool)
 			amount = group->pool;
 		group->pool -= amount;
-		queue->runtime += amount;
+		__sync_fetch_and_add(&queue->runtime, amount);
 		is_released = queue->runtime > 0;
 		group->first_throttled = queue->next;
 		if (!queue->next)
@@ -286,10 +307,7 @@ static void distribute(struct control_group *group, u32 slot, u64 now)
 		bpf_spin_unlock(&bandwidth_lock);
 		if (!is_released)
 			return;
-		if (queue->throttled_at)
-			group->throttled_ns += now + 1 - queue->throttled_at;
-		queue->throttled_at = 0;
-		on_released(slot, cpu);
+		release(group, queue, slot, cpu, now);
 	}
 }
 
@@ -392,7 +410,7 @@ static void return_runtime(u32 slot, u32 cpu, u64 now)
 		return;
 	bpf_spin_lock(&bandwidth_lock);
 	group->pool += surplus;
-	queue->runtime -= surplus;
+	__sync_fetch_and_add(&queue->runtime, -surplus);
 	is_due = group->pool > BANDWIDTH_SLICE && group->first_throttled && !group->is_slack_timed;
 	bpf_spin_unlock(&bandwidth_lock);
 	if (!is_due || (group->is_timed && period->ends_at - now < SLACK_DELAY + LEAST_EXPIRATION))
@@ -449,8 +467,8 @@ static __noinline void count_use(u32 slot, u32 cpu, s32 tasks)
 
 		if (!group || !queue || slot == ROOT_SLOT)
 			break;
-		queue->nr_running += tasks;
-		queue->weight += tasks;
+		__sync_fetch_and_add(&queue->nr_running, tasks);
+		__sync_fetch_and_add(&queue->weight, (s64)tasks);
 		slot = group->parent;
 	}
 }
@@ -461,7 +479,10 @@ static inline void end_counted_use(u32 slot, u32 cpu, u64 now)
 	end_use(slot, cpu, now);
 }
 
-/* A limit is written, with a gift: the pool is filled, and no queue is throttled any more. */
+/*
+ * A limit is written, with a gift: the pool is filled, and no queue is throttled any more. A kernel charges what its
+ * last tick has not.
+ */
 static void set_limit(u32 slot, u64 period_us, u64 quota_us, u64 burst_us, u64 now)
 {
 	struct control_group *group = control_group_at(slot);
@@ -483,14 +504,14 @@ static void set_limit(u32 slot, u64 period_us, u64 quota_us, u64 burst_us, u64 n
 		if (!queue)
 			continue;
 		queue->runtime = FIRST_RUNTIME;
+		queue->limited_since = last_tick(cpu, now);
 		queue->next = 0;
-		if (!queue->is_throttled)
-			continue;
-		if (queue->throttled_at)
-			group->throttled_ns += now + 1 - queue->throttled_at;
-		queue->throttled_at = 0;
-		queue->is_throttled = false;
-		on_released(slot, cpu);
+		if (queue->is_throttled) {
+			queue->is_throttled = false;
+			release(group, queue, slot, cpu, now);
+		} else {
+			on_limit_written(slot, cpu);
+		}
 	}
 }
 

@@ -38,12 +38,14 @@ struct control_queue {
 	u64 published_runnable;
 	u64 published_at;
 	s64 runtime;		     /* of the limit: what may be used before it asks for more */
+	u64 limited_since;	     /* time before that is not charged */
 	u64 throttled_at;	     /* since when it is throttled with a task held back, plus one; else 0 */
 	u32 next;		     /* the next throttled queue of the group, plus one */
 	u32 first_fading;	     /* of the root's: the first group that has a load here, and no task, plus one */
 	u32 next_fading;	     /* the next one, plus one */
 	u32 is_listed;		     /* it is in this list */
 	u32 next_released;	     /* the next group whose tasks its CPU is to take back, plus one */
+	u32 is_released;	     /* it is in this list */
 	bool is_throttled;
 };
 
@@ -75,6 +77,8 @@ struct control_group {
 
 static struct control_group control_groups[MAX_CONTROL_GROUPS];
 static u32 nr_control_groups, control_cpus;
+/* The highest slot that is or was taken, plus one. */
+static u32 control_slots_end;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -174,6 +178,21 @@ static inline bool is_below_idle(u32 slot)
 	return false;
 }
 
+/* Whether a group is another one, or below it. */
+static inline bool is_at_or_below(u32 slot, u32 ancestor)
+{
+	u32 level;
+
+	bpf_for(level, 0, MAX_CONTROL_DEPTH) {
+		const struct control_group *group = control_group_at(slot);
+
+		if (!group || slot == ancestor || slot == ROOT_SLOT)
+			break;
+		slot = group->parent;
+	}
+	return slot == ancestor;
+}
+
 /* A kernel for many CPUs keeps a pointer to a mask, one for few the mask itself. */
 struct cpuset___pointer {
 	struct cgroup_subsys_state css;
@@ -225,11 +244,13 @@ static const struct cgroup_subsys_state *cpuset_of(const struct cgroup *cgroup)
 }
 
 /* Looks how many CPUs there are for a group: those of the nearest cpuset above it (cpuset_num_cpus()). */
-static void count_cpus_of(const struct cgroup *cgroup, struct control_group *group)
+static __noinline void count_cpus_of(const struct cgroup *cgroup, struct control_group *group)
 {
 	const struct cgroup_subsys_state *css = NULL, *parent;
 	u32 step, cpus;
 
+	if (!group)
+		return;
 	bpf_for(step, 0, MAX_CONTROL_DEPTH + 1) {
 		css = cpuset_of(cgroup);
 		parent = BPF_CORE_READ(cgroup, self.parent);
@@ -242,14 +263,33 @@ static void count_cpus_of(const struct cgroup *cgroup, struct control_group *gro
 		group->cpus = cpus;
 }
 
+/* The same for a group and those above it. */
+static __noinline void count_cpus_above(const struct cgroup *cgroup, u32 slot)
+{
+	const struct cgroup_subsys_state *parent;
+	u32 level;
+
+	bpf_for(level, 0, MAX_CONTROL_DEPTH) {
+		struct control_group *group = control_group_at(slot);
+
+		if (!group || slot == ROOT_SLOT)
+			break;
+		count_cpus_of(cgroup, group);
+		parent = BPF_CORE_READ(cgroup, self.parent);
+		if (!parent)
+			break;
+		cgroup = BPF_CORE_READ(parent, cgroup);
+		slot = group->parent;
+	}
+}
+
 /* A task is in a group from now on: the group's slot. Its CPUs may have been written since it was created. */
 static u32 join_slot(struct cgroup *cgroup)
 {
 	u32 slot = slot_of(cgroup);
-	struct control_group *group = control_group_at(slot);
 
-	if (group && slot != ROOT_SLOT)
-		count_cpus_of(cgroup, group);
+	if (slot != ROOT_SLOT)
+		count_cpus_above(cgroup, slot);
 	return slot;
 }
 
@@ -307,14 +347,17 @@ static s32 add_control_group(struct cgroup *cgroup, struct scx_cgroup_init_args 
 	bpf_for(cpu, 0, control_cpus) {
 		struct control_queue *queue = control_queue_of(slot, cpu);
 
-		/* The place of one before it may still be in a list. */
+		/* The place of one before it may still be in lists. */
 		if (queue)
 			*queue = (struct control_queue){
 				.next_fading = queue->next_fading, .is_listed = queue->is_listed,
+				.next_released = queue->next_released, .is_released = queue->is_released,
 			};
 	}
 	if (bpf_core_field_exists(args->sched_idle))
 		group->is_idle = args->sched_idle;
+	if (slot >= control_slots_end)
+		control_slots_end = slot + 1;
 	nr_control_groups++;
 	return 0;
 }

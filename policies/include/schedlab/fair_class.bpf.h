@@ -174,6 +174,7 @@ void BPF_STRUCT_OPS(fair_running, struct task_struct *p)
 	if (!t || !q)
 		return;
 	again = must_choose_anew(p, t->interrupted || t->gives_way);
+	again |= rejoin(q, p, t, cpu, now);
 	begin_running(q, p, t, now);
 	q->clock.vruntime = t->clock.vruntime;
 	q->clock.ran = 0;

@@ -140,8 +140,12 @@ static s32 init_queues(void)
 
 	if (cpus < 0)
 		return cpus;
+	if (hz && hz < LEAST_HZ) {
+		scx_bpf_error("hz is %u: 0, or from %u to 1000000", hz, LEAST_HZ);
+		return -EINVAL;
+	}
 	nr_cpus = nr_idle = cpus;
-	jiffy = NS_PER_S / hz;
+	jiffy = hz ? NS_PER_S / hz : machine_tick ?: NS_PER_S / 250;
 	return create_dsqs(cpus);
 }
 

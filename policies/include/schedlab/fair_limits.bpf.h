@@ -51,6 +51,24 @@ static inline void bring_to_now(struct fair_queue *q, s32 cpu, u64 now)
 	update_queue(q, cpu, now);
 }
 
+/* The ticks up to now were not about them. */
+static inline void on_taken_back(struct fair_queue *q, u64 now)
+{
+	u64 ticks = ticks_until(q, now - 1);
+
+	if (ticks > q->clock.ticks)
+		q->clock.ticks = ticks;
+}
+
+static inline void on_unthrottled(u32 slot, s32 cpu, u64 now)
+{
+}
+
+static inline bool bars_source(void)
+{
+	return true;
+}
+
 static inline void carry_aside(struct fair_task *t, s32 cpu, u64 now)
 {
 	if (t->cpu == cpu)
@@ -208,6 +226,16 @@ static inline void clear_waiting(s32 cpu, u64 now)
 
 static inline void begin_limits(struct fair_queue *q, const struct fair_task *t, s32 cpu)
 {
+}
+
+static inline bool rejoin(struct fair_queue *q, struct task_struct *p, struct fair_task *t, s32 cpu, u64 now)
+{
+	return false;
+}
+
+static inline bool is_barred(const struct fair_task *t, s32 cpu)
+{
+	return false;
 }
 
 static inline u64 limited_end(const struct fair_queue *q, s32 cpu, u64 end, u64 now)

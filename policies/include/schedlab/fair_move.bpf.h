@@ -11,6 +11,8 @@
 
 /* A waiting task goes from the queue of `t->cpu` to another CPU's: for what the policy keeps of CPUs. */
 static inline void on_moved(struct fair_task *t, s32 cpu);
+/* Whether the balancer may not take a task to a CPU that its mask allows. */
+static inline bool is_barred(const struct fair_task *t, s32 cpu);
 
 /*
  * Whether a task may go to a CPU. A kernel forbids the current task to migrate while it runs a program such as this
@@ -62,6 +64,15 @@ static void notify(struct fair_queue *q, const struct fair_task *t, s32 pid, s32
 		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
 }
 
+/* The same, for one that the balancer brings. */
+static void notify_moved(struct fair_queue *q, const struct fair_task *t, s32 pid, s32 cpu, u64 now)
+{
+	if (!q->running)
+		scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
+	else if (must_tell_moved(q, t, pid, cpu, now))
+		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
+}
+
 /*
  * Moves a task that waits in the queue of an iterator to @dsq of another CPU, and says that one. False: its own CPU
  * takes it at this moment. What is counted follows the task, for a CPU that is quicker counts it out where it was.
@@ -76,7 +87,7 @@ static __always_inline bool move_waiting(struct bpf_iter_scx_dsq *it, struct tas
 		return false;
 	clear_buddies(from, t, p->pid);
 	change_queue(t, from, to, cpu, key, now);
-	notify(to, t, p->pid, cpu, now);
+	notify_moved(to, t, p->pid, cpu, now);
 	return true;
 }
 

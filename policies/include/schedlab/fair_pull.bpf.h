@@ -382,7 +382,7 @@ static bool push(struct fair_queue *q, struct task_struct *p, struct fair_task *
 	struct fair_queue *other = queue_of(to);
 
 	q->push_pid = 0;
-	if (!other || !may_go(p, to))
+	if (!other || !may_go(p, to) || is_barred(t, to))
 		return false;
 	change_queue(t, q, other, to, order_key_at(t, q, other, to, now), now);
 	scx_bpf_dsq_insert_vtime(p, waiting_dsq(t, to), 0, order_key(t), enq_flags);

@@ -266,6 +266,21 @@ static bool shorten_slice(struct fair_queue *q, s32 cpu, u64 vruntime, u64 now)
 
 #include <schedlab/group_order.bpf.h>
 
+static inline u64 waiting_dsq(const struct fair_task *t, s32 cpu)
+{
+	return has_groups() ? MAX_CPUS + group_index(cpu, t->group) : cpu;
+}
+
+static inline u32 nr_waiting_dsqs(void)
+{
+	return 1;
+}
+
+static inline u64 waiting_dsq_at(u32 number, s32 cpu)
+{
+	return cpu;
+}
+
 static inline u64 order_key(const struct fair_task *t)
 {
 	return t->clock.vruntime;
@@ -321,6 +336,11 @@ static bool must_tell(struct fair_queue *q, const struct fair_task *t, s32 pid, 
 	return shorten_slice(q, cpu, t->clock.vruntime, now);
 }
 
+static bool must_tell_moved(struct fair_queue *q, const struct fair_task *t, s32 pid, s32 cpu, u64 now)
+{
+	return must_tell(q, t, pid, cpu, now);
+}
+
 /* The buddies among which a task is. */
 static inline struct buddies *buddies_of(struct fair_queue *q, const struct fair_task *t)
 {
@@ -348,7 +368,7 @@ static inline bool is_buddy(const struct fair_queue *q, const struct fair_task *
 }
 
 static inline bool gains_nothing(const struct fair_queue *from, const struct fair_queue *to, const struct fair_task *t,
-			  u32 failures, u64 now)
+			  s32 cpu, u32 failures, u64 now)
 {
 	return false;
 }

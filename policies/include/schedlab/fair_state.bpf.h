@@ -18,13 +18,19 @@
 #include <schedlab/load_average.bpf.h>
 #include <schedlab/weights.bpf.h>
 
-PARAMETER(u32, hz, 250, "range=24..1000000 about=Ticks in a second: at ticks slices end, and balancing is due.");
+PARAMETER(u64, machine_tick, 0,
+	  "unit=ns machine=tick range=0s..1s about=How often the machine ticks. 0: not at all, or that is not known.");
+PARAMETER(u32, hz, 0,
+	  "range=0..1000000 about=Ticks in a second: at ticks slices end, and balancing is due. 0: the machine's, or 250.");
+/* As in kernels. */
+#define LEAST_HZ 24
 
 #define MAX_CPUS 4096
 /* How long the core may let a task run before it asks, when no other waits. */
 #define ALONE_SLICE NS_PER_S
-/* SCHED_NORMAL and SCHED_IDLE. */
+/* SCHED_NORMAL, SCHED_BATCH and SCHED_IDLE. */
 #define CLASS_NORMAL 0
+#define CLASS_BATCH 3
 #define CLASS_IDLE 5
 
 struct fair_task {
@@ -101,6 +107,11 @@ static u64 jiffy;
 /* CPUs without a task, CPUs with more than one, and tasks of SCHED_IDLE that run or wait somewhere. */
 static u32 nr_idle, nr_overloaded, nr_idle_tasks;
 
+/* The dispatch queue in which a task waits for a CPU. */
+static inline u64 waiting_dsq(const struct fair_task *t, s32 cpu);
+/* How many such queues a CPU has without task groups, and one of them. */
+static inline u32 nr_waiting_dsqs(void);
+static inline u64 waiting_dsq_at(u32 number, s32 cpu);
 /* Where a waiting task is in its queue. */
 static inline u64 order_key(const struct fair_task *t);
 /* Where a task that waits in a queue would are in the one of @cpu, as things are. */
@@ -110,12 +121,14 @@ static u64 order_key_at(const struct fair_task *t, const struct fair_queue *from
 static void carry_place(struct fair_task *t, struct fair_queue *from, struct fair_queue *to, s32 cpu, u64 key);
 /* A task came to wait where another one runs. Whether that has to end, or to end sooner than the core knows. */
 static bool must_tell(struct fair_queue *q, const struct fair_task *t, s32 pid, s32 cpu, u64 now);
+/* The same, when the balancer brought it. */
+static bool must_tell_moved(struct fair_queue *q, const struct fair_task *t, s32 pid, s32 cpu, u64 now);
 /* Whether the queue prefers that task to the one that is due, and the end of that. */
 static inline bool is_buddy(const struct fair_queue *q, const struct fair_task *t, s32 pid);
 static void clear_buddies(struct fair_queue *q, const struct fair_task *t, s32 pid);
-/* Whether a waiting task would gain nothing elsewhere, by its place. @failures: how often pulling failed. */
+/* Whether a waiting task would gain nothing on @cpu, by its place. @failures: how often pulling failed. */
 static inline bool gains_nothing(const struct fair_queue *from, const struct fair_queue *to, const struct fair_task *t,
-			  u32 failures, u64 now);
+			  s32 cpu, u32 failures, u64 now);
 
 /* Whether a sleeper is still in the queue, and is not of SCHED_IDLE. */
 static inline bool keeps_sleeper(const struct fair_queue *q);

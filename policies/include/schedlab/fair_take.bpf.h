@@ -65,7 +65,7 @@ static void pull_from(struct attempt *a, struct fair_queue *from, struct fair_qu
 		if (is_enough(a, from) || a->looks++ >= nr_migrate)
 			break;
 		t = task_of(p);
-		if (!t || gains_nothing(from, to, t, a->failures, a->now))
+		if (!t || is_barred(t, a->cpu) || gains_nothing(from, to, t, a->cpu, a->failures, a->now))
 			continue;
 		if (!may_go(p, a->cpu)) {
 			a->pinned = true;
@@ -93,7 +93,8 @@ static void pull_tasks(struct attempt *a)
 		return;
 	bpf_rcu_read_lock();
 	if (!has_groups()) {
-		pull_from(a, from, to, a->source, a->cpu);
+		bpf_for(step, 0, nr_waiting_dsqs())
+			pull_from(a, from, to, waiting_dsq_at(step, a->source), waiting_dsq_at(step, a->cpu));
 		bpf_rcu_read_unlock();
 		return;
 	}

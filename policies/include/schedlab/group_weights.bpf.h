@@ -34,6 +34,9 @@ PARAMETER(u32, group_mode, 0,
 	  "or its shares divided among its CPUs.");
 enum { MODE_CONCUR, MODE_SMP };
 
+/* Whether the kernel knows that mode. */
+static inline bool counts_group_tasks(void);
+
 /* How often a queue publishes at most. */
 #define PUBLISH_INTERVAL NS_PER_MS
 /* @shares and the part are scaled, loads are not. */
@@ -60,7 +63,7 @@ static inline u64 share_of(const struct control_group *group, const struct contr
 
 	if (!queue->weight)
 		return 0;
-	if (group_mode == MODE_CONCUR)
+	if (group_mode == MODE_CONCUR && counts_group_tasks())
 		shares *= concurrency(group);
 	if (queue->average.load > load)
 		load = queue->average.load;
@@ -140,14 +143,13 @@ static __noinline void count_in_groups(u32 slot, u32 cpu, s32 tasks, s64 weight,
 		if (!group || !queue)
 			return;
 		update_control_queue(group, queue, queue->nr_running, now);
-		queue->weight += weight;
-		queue->nr_running += tasks;
+		__sync_fetch_and_add(&queue->weight, weight);
+		__sync_fetch_and_add(&queue->nr_running, tasks);
 		if (slot == ROOT_SLOT)
 			return;
 		list_fading(slot, cpu, queue);
 		share = share_of(group, queue);
-		weight = (s64)share - queue->share;
-		queue->share = share;
+		weight = (s64)(share - __sync_lock_test_and_set(&queue->share, share));
 		slot = group->parent;
 	}
 }

@@ -30,6 +30,12 @@ static inline void give_up_place(struct fair_queue *q, struct fair_task *t, u64 
 static inline void take_place(struct fair_queue *q, struct fair_task *t, u64 now);
 /* The running task is charged up to now. */
 static inline void bring_to_now(struct fair_queue *q, s32 cpu, u64 now);
+/* Tasks have come back to a queue in which one runs. */
+static inline void on_taken_back(struct fair_queue *q, u64 now);
+/* The tasks of a group that is not throttled any more are back on a CPU. */
+static inline void on_unthrottled(u32 slot, s32 cpu, u64 now);
+/* Whether the balancer leaves a task alone that is held back where it is. */
+static inline bool bars_source(void);
 /* A task that is aside goes to another CPU. */
 static inline void carry_aside(struct fair_task *t, s32 cpu, u64 now);
 
@@ -111,7 +117,24 @@ static __noinline void clear_held_back(u64 dsq, s32 cpu, u64 now)
 	}
 }
 
-/* Takes the tasks of a group back that wait aside. In dispatch(). */
+static inline bool is_barred(const struct fair_task *t, s32 cpu)
+{
+	return is_held_back(t, cpu) || (bars_source() && is_held_back(t, t->cpu));
+}
+
+/* A task that was held back has the CPU nevertheless: it was changed while it ran. Whether it has to leave. */
+static inline bool rejoin(struct fair_queue *q, struct task_struct *p, struct fair_task *t, s32 cpu, u64 now)
+{
+	if (!t->aside)
+		return false;
+	come_back(q, p, t, now);
+	return is_held_back(t, cpu);
+}
+
+/*
+ * Takes the tasks of a group back that wait aside. In dispatch(). None of them preempts: a kernel leaves that to the
+ * next tick.
+ */
 static __noinline void take_back(u32 slot, s32 cpu, u64 now)
 {
 	struct fair_queue *q = queue_of(cpu);
@@ -126,17 +149,20 @@ static __noinline void take_back(u32 slot, s32 cpu, u64 now)
 			continue;
 		begin_use(t->control_slot, cpu, now);
 		if (is_held_back(t, cpu)) {
-			if (throttled_above(t->control_slot, cpu) != slot)
+			if (throttled_above(t->control_slot, cpu) != slot) {
+				note_held_back(t->control_slot, cpu, now);
 				scx_bpf_dsq_move(BPF_FOR_EACH_ITER, p, place_aside(t, cpu), 0);
+			}
 			continue;
 		}
 		come_back(q, p, t, now);
 		scx_bpf_dsq_move_set_vtime(BPF_FOR_EACH_ITER, order_key(t));
 		if (!scx_bpf_dsq_move_vtime(BPF_FOR_EACH_ITER, p, waiting_dsq(t, cpu), 0))
 			set_aside(q, p, t, now);
-		else if (q->running)
-			must_tell(q, t, p->pid, cpu, now);
 	}
+	on_unthrottled(slot, cpu, now);
+	if (q->running)
+		on_taken_back(q, now);
 }
 
 /* Takes back the tasks that were released on a CPU. In dispatch(). */
@@ -158,18 +184,17 @@ static __noinline void take_released(struct fair_queue *q, s32 cpu, u64 now)
 			break;
 		next = queue->next_released;
 		queue->next_released = 0;
+		__sync_lock_test_and_set(&queue->is_released, 0);
 		take_back(slot, cpu, now);
 	}
 }
 
-/* The CPU is kicked to take its tasks back. */
-static void on_released(u32 slot, u32 cpu)
+/* A group's tasks are to be taken back on a CPU. */
+static inline void list_released(struct fair_queue *q, struct control_queue *queue, u32 slot)
 {
-	struct control_queue *queue = control_queue_of(slot, cpu);
-	struct fair_queue *q = queue_of(cpu);
 	u32 try;
 
-	if (!queue || !q)
+	if (__sync_lock_test_and_set(&queue->is_released, 1))
 		return;
 	bpf_for(try, 0, LIST_TRIES) {
 		u32 first = READ_ONCE(q->released);
@@ -178,7 +203,33 @@ static void on_released(u32 slot, u32 cpu)
 		if (__sync_val_compare_and_swap(&q->released, first, slot + 1) == first)
 			break;
 	}
+}
+
+/* The CPU is kicked to take its tasks back. */
+static void on_released(u32 slot, u32 cpu)
+{
+	struct control_queue *queue = control_queue_of(slot, cpu);
+	struct fair_queue *q = queue_of(cpu);
+
+	if (!queue || !q)
+		return;
+	list_released(q, queue, slot);
 	scx_bpf_kick_cpu(cpu, q->running ? SCX_KICK_PREEMPT : SCX_KICK_IDLE);
+}
+
+static void on_limit_written(u32 slot, u32 cpu)
+{
+	struct fair_queue *q = queue_of(cpu);
+
+	if (q && q->running && is_at_or_below(q->running_slot, slot))
+		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
+}
+
+static u64 last_tick(u32 cpu, u64 now)
+{
+	struct fair_queue *q = queue_of(cpu);
+
+	return q ? tick_from(q, now + 1) - jiffy : now;
 }
 
 /* When the running task has to be looked at since its groups have no more to give. */
@@ -221,6 +272,7 @@ static void put_aside(struct fair_queue *q, struct task_struct *p, struct fair_t
 		set_aside(q, p, t, now);
 	}
 	carry_aside(t, cpu, now);
+	begin_use(t->control_slot, cpu, now);
 	if (is_held_back(t, cpu)) {
 		scx_bpf_dsq_insert(p, place_aside(t, cpu), 0, enq_flags);
 		/* Its CPU looks for another task now that this one no longer counts. */
@@ -228,8 +280,10 @@ static void put_aside(struct fair_queue *q, struct task_struct *p, struct fair_t
 			scx_bpf_kick_cpu(cpu, 0);
 		return;
 	}
+	bring_to_now(q, cpu, now);
 	come_back(q, p, t, now);
 	scx_bpf_dsq_insert_vtime(p, waiting_dsq(t, cpu), 0, order_key(t), enq_flags);
+	notify(q, t, p->pid, cpu, now);
 }
 
 /* A group is created: whether it has a limit. */

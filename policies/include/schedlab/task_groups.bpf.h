@@ -92,12 +92,6 @@ static inline u32 group_after(s32 cpu, u32 running, u32 step)
 	return base + (begin + step) % (group_end_slot ?: 1);
 }
 
-/* The dispatch queue in which a task waits for a CPU. */
-static inline u64 waiting_dsq(const struct fair_task *t, s32 cpu)
-{
-	return has_groups() ? MAX_CPUS + group_index(cpu, t->group) : cpu;
-}
-
 /* The weight of an entity, of what the group publishes in all and has published here. */
 static inline u32 group_weight(u64 shares, u64 load, u64 total, u64 own)
 {
