@@ -1,6 +1,6 @@
 //! Tasks that change their CPUs, their nice value and their class while they run, and those that inherit a priority.
 
-use crate::lab;
+use crate::lab::{self, stays};
 use schedlab_bpf::Executor;
 use schedlab_metrics::validator::{Expectations, Validator};
 use schedlab_model::machine::Costs;
@@ -29,23 +29,6 @@ fn run_by(workload: &Workload, policy: &str, by: Executor) -> (Vec<Event>, Outco
     let findings = validator.into_findings();
     assert!(findings.is_lawful(), "{policy}: {:#?}", findings.reported);
     (events, outcome)
-}
-
-/// Where a task ran: the CPU, from when, until when in microseconds.
-fn stays(events: &[Event], of: u32) -> Vec<(u32, u64, u64)> {
-    let mut stays = Vec::new();
-    let mut since = None;
-    for event in events {
-        let EventKind::Switch { previous, next, .. } = event.kind else { continue };
-        let us = event.time.ns() / 1000;
-        if previous.is_some_and(|task| task.0 == of) {
-            stays.push((event.cpu.0, since.take().expect("it ran"), us));
-        }
-        if next.is_some_and(|task| task.0 == of) {
-            since = Some(us);
-        }
-    }
-    stays
 }
 
 fn moves(events: &[Event]) -> Vec<(u64, u32, u32, u32)> {

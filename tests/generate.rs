@@ -146,6 +146,7 @@ pub fn workload() -> impl Strategy<Value = Workload> {
                 control_groups,
                 objects,
                 sources: Vec::new(),
+                hotplug: Vec::new(),
                 run: schedlab_model::workload::Run {
                     duration: Time::from_ms(ms),
                     warmup: Time::ZERO,
@@ -190,6 +191,7 @@ pub fn hogs(cpus: u32, tasks: u32) -> Workload {
         control_groups,
         objects: Objects::default(),
         sources: Vec::new(),
+        hotplug: Vec::new(),
         run,
     }
 }

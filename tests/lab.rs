@@ -67,3 +67,20 @@ pub fn measured(workload: &Workload, policy: &str) -> RunMeasures {
 pub fn run(workload: &Workload, policy: &str) -> Result<Run, RunError> {
     run_with(workload, policy, Executor::Machine, &[])
 }
+
+/// Where a task ran: the CPU, from when, until when in microseconds.
+pub fn stays(events: &[Event], of: u32) -> Vec<(u32, u64, u64)> {
+    let mut stays = Vec::new();
+    let mut since = None;
+    for event in events {
+        let EventKind::Switch { previous, next, .. } = event.kind else { continue };
+        let us = event.time.ns() / 1000;
+        if previous.is_some_and(|task| task.0 == of) {
+            stays.push((event.cpu.0, since.take().expect("it ran"), us));
+        }
+        if next.is_some_and(|task| task.0 == of) {
+            since = Some(us);
+        }
+    }
+    stays
+}

@@ -7,6 +7,7 @@ mod endless;
 mod families;
 mod generate;
 mod guard;
+mod hotplug;
 mod lab;
 mod laws;
 mod locks;

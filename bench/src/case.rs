@@ -135,6 +135,7 @@ impl Case {
             control_groups: ControlGroups::root_alone(self.cpus),
             objects: Objects::default(),
             sources: Vec::new(),
+            hotplug: Vec::new(),
             run: Run {
                 duration: self.duration,
                 warmup: Time::ZERO,

@@ -55,6 +55,15 @@ void BPF_STRUCT_OPS(fcfs_set_cpumask, struct task_struct *p, const struct cpumas
 	kick_idle_cpu(cpumask);
 }
 
+/* Nothing is kept for a CPU: tasks of one that goes offline come to enqueue(), one that returns looks at the queue. */
+void BPF_STRUCT_OPS(fcfs_cpu_online, s32 cpu)
+{
+}
+
+void BPF_STRUCT_OPS(fcfs_cpu_offline, s32 cpu)
+{
+}
+
 s32 BPF_STRUCT_OPS_SLEEPABLE(fcfs_init)
 {
 	return scx_bpf_create_dsq(QUEUE, NUMA_NO_NODE);
@@ -65,5 +74,7 @@ SCX_OPS_DEFINE(fcfs_ops,
 	       .enqueue = (void *)fcfs_enqueue,
 	       .dispatch = (void *)fcfs_dispatch,
 	       .set_cpumask = (void *)fcfs_set_cpumask,
+	       .cpu_online = (void *)fcfs_cpu_online,
+	       .cpu_offline = (void *)fcfs_cpu_offline,
 	       .init = (void *)fcfs_init,
 	       .name = "fcfs");

@@ -61,6 +61,15 @@ void BPF_STRUCT_OPS(rr_set_cpumask, struct task_struct *p, const struct cpumask 
 	kick_idle_cpu(cpumask);
 }
 
+/* Nothing is kept for a CPU: tasks of one that goes offline come to enqueue(), one that returns looks at the queue. */
+void BPF_STRUCT_OPS(rr_cpu_online, s32 cpu)
+{
+}
+
+void BPF_STRUCT_OPS(rr_cpu_offline, s32 cpu)
+{
+}
+
 s32 BPF_STRUCT_OPS_SLEEPABLE(rr_init)
 {
 	return scx_bpf_create_dsq(QUEUE, NUMA_NO_NODE);
@@ -71,5 +80,7 @@ SCX_OPS_DEFINE(rr_ops,
 	       .enqueue = (void *)rr_enqueue,
 	       .dispatch = (void *)rr_dispatch,
 	       .set_cpumask = (void *)rr_set_cpumask,
+	       .cpu_online = (void *)rr_cpu_online,
+	       .cpu_offline = (void *)rr_cpu_offline,
 	       .init = (void *)rr_init,
 	       .name = "rr");

@@ -34,6 +34,7 @@ fn workload(cpus: u32, tasks: u32, steps: Vec<Step>, repeats: bool) -> Workload 
         control_groups: ControlGroups::root_alone(cpus),
         objects: Objects::default(),
         sources: Vec::new(),
+        hotplug: Vec::new(),
         run: Run {
             duration: Time::from_s(3600),
             warmup: Time::ZERO,

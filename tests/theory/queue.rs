@@ -100,6 +100,7 @@ impl Queue {
             control_groups: ControlGroups::root_alone(self.cpus),
             objects: Objects::default(),
             sources: Vec::new(),
+            hotplug: Vec::new(),
             run: Run {
                 duration: ms(all / self.arrival_rate()),
                 warmup: Time::ZERO,

@@ -20,6 +20,7 @@ mod futex;
 mod gate;
 mod guarded;
 mod master;
+mod plug;
 mod process;
 mod program;
 mod rank;

@@ -5,6 +5,7 @@ use crate::arrivals::Arrivals;
 use crate::attributes as attr;
 use crate::clock::{now_ns, process_cpu_ns, thread_cpu_ns};
 use crate::futex;
+use crate::plug::{Plugs, bring_back, plug};
 use crate::process::{bury_all, install_nudge, kill, nudge, share_heap};
 use crate::shared::{Moment, Shared};
 use crate::site::Site;
@@ -12,7 +13,7 @@ use crate::worker::{Spawner, Worker};
 use schedlab_model::cpuset::CpuSet;
 use schedlab_model::ids::{ControlGroupId, CpuId};
 use schedlab_model::rng::Rng;
-use schedlab_model::workload::{Birth, Kind, Role};
+use schedlab_model::workload::{Birth, Hotplug, Kind, Role};
 use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::atomic::Ordering::*;
@@ -43,6 +44,8 @@ pub mod code {
     pub const NOT_READY: i32 = 12;
     /// Tasks did not end and were killed.
     pub const HUNG: i32 = 13;
+    /// The kernel did not take a CPU offline or online.
+    pub const PLUG: i32 = 15;
     /// The master itself failed.
     pub const PANIC: i32 = 14;
 }
@@ -66,7 +69,9 @@ pub fn run(site: &Site) -> i32 {
     std::thread::scope(|scope| {
         let master = Master { site, scope, outbox: &outbox };
         let code = master.run();
-        master.stop().unwrap_or(code)
+        let code = master.stop().unwrap_or(code);
+        bring_back(site.workload);
+        code
     })
 }
 
@@ -244,6 +249,7 @@ impl<'env> Master<'_, 'env> {
         let start = control.start_ns.load(Relaxed);
         let end = start.saturating_add(self.site.workload.run.duration.ns());
         let mut arrivals = Arrivals::new(self.site, start);
+        let mut plugs = Plugs::new(self.site.workload, start);
         let warmup = start.saturating_add(self.site.workload.run.warmup.ns());
         let mut is_warm = warmup == start || self.site.control_groups.is_empty();
         loop {
@@ -266,7 +272,12 @@ impl<'env> Master<'_, 'env> {
                 self.count_groups(Moment::Begin);
                 is_warm = true;
             }
-            let until = if is_warm { end } else { warmup };
+            let due = plugs.due(now);
+            if !due.is_empty() {
+                // It takes milliseconds, and tasks arrive meanwhile.
+                self.scope.spawn(move || plug_all(due));
+            }
+            let until = if is_warm { end } else { warmup }.min(plugs.next_ns());
             if next <= now {
                 let (role, intended_ns) = arrivals.pop();
                 self.create_here(Order { role, parent: None, intended_ns, at_gate: false });
@@ -324,8 +335,7 @@ impl<'env> Master<'_, 'env> {
             }
             if now_ns() > until {
                 // Threads that do not end would keep the scope open for ever.
-                // SAFETY: what is left is the kernel's to take away.
-                unsafe { libc::_exit(code::HUNG) };
+                leave_at_once(code::HUNG);
             }
             for number in 0..shared.tasks() {
                 let record = shared.task(number);
@@ -356,6 +366,20 @@ impl<'env> Master<'_, 'env> {
         threads.store(process_cpu_ns().saturating_sub(thread_cpu_ns()), Relaxed);
         processes.store(buried.values().sum(), Relaxed);
     }
+}
+
+/// Has CPUs go and come, one after the other.
+fn plug_all(events: &[Hotplug]) {
+    if events.iter().any(|event| plug(event).is_err()) {
+        // The run is not what it should be.
+        leave_at_once(code::PLUG);
+    }
+}
+
+/// Ends the process with all of its threads.
+fn leave_at_once(code: i32) -> ! {
+    // SAFETY: what is left is the kernel's to take away.
+    unsafe { libc::_exit(code) }
 }
 
 fn parent_process() -> i32 {
@@ -390,7 +414,7 @@ fn live(site: &Site, spawner: &dyn Spawner, number: u32, order: Order) {
     let enters = !role.control.inherits && role.control.begin != ControlGroupId::ROOT;
     let entered = if enters { site.control_groups.enter(role.control.begin) } else { Ok(()) };
     let refused = entered.is_err()
-        || attr::set_cpus(0, cpus).and_then(|()| attr::set_class(class, role.nice, role.slice)).is_err();
+        || site.set_own_cpus(cpus).and_then(|()| attr::set_class(class, role.nice, role.slice)).is_err();
     record.pid.store(std::process::id() as i32, Relaxed);
     record.tid.store(attr::tid(), Release);
     if role.kind == Kind::Process {

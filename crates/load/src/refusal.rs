@@ -31,6 +31,11 @@ pub fn check(workload: &Workload, others: Option<Served>) -> Result<(), LoadErro
     if let Some(why) = of_sources(workload).or_else(|| of_channels(workload)) {
         return refused(why);
     }
+    if !workload.hotplug.is_empty() && others.is_some() {
+        let why = "CPUs go offline in this scenario, which would take them from all programs of this machine: \
+                   run it with --venue sim or --venue vm";
+        return refused(why.into());
+    }
     if !workload.has_realtime() {
         return Ok(());
     }

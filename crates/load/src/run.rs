@@ -332,6 +332,9 @@ fn judge(status: Option<libc::c_int>) -> Result<(), LoadError> {
         code::NO_TASK => failed("the kernel creates no more threads or processes: fewer tasks, or raise `ulimit -u`"),
         code::REFUSED => failed("the kernel refuses a task's class, nice value or CPUs"),
         code::NOT_READY => failed("the tasks did not get ready within 20 s: this machine is too slow for that many"),
+        code::PLUG => {
+            failed("the kernel does not take a CPU offline or online as the scenario asks: `dmesg` may say why")
+        }
         code::HUNG => failed("tasks hung at the end of the run and were killed"),
         other => Err(LoadError::Failed(format!("the process of the tasks ended with code {other}"))),
     }

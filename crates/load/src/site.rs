@@ -1,6 +1,7 @@
 //! What all tasks of a run work with: shared memory, channels, the disk, the amount of work in a nanosecond.
 
 use crate::algorithm::{Algorithm, Engine};
+use crate::attributes;
 use crate::calibration::Calibration;
 use crate::channel::Ends;
 use crate::control_groups::ControlGroups;
@@ -10,6 +11,7 @@ use crate::rank::Ranks;
 use crate::requests::{Outside, Queue, from_outside};
 use crate::rwlock;
 use crate::shared::Shared;
+use schedlab_model::cpuset::CpuSet;
 use schedlab_model::workload::{Protocol, Workload};
 use std::io::{self, Write};
 use std::os::fd::AsRawFd;
@@ -49,6 +51,14 @@ pub struct Site<'a> {
 }
 
 impl<'a> Site<'a> {
+    /// Sets the CPUs of the calling task. Where CPUs go offline it may ask for some of which none is there: it then keeps those
+    /// that it has.
+    pub fn set_own_cpus(&self, cpus: &CpuSet) -> io::Result<()> {
+        let set = attributes::set_cpus(0, cpus);
+        let is_refused = set.as_ref().is_err_and(|error| error.raw_os_error() == Some(libc::EINVAL));
+        if is_refused && !self.workload.hotplug.is_empty() { Ok(()) } else { set }
+    }
+
     /// Opens everything that the workload names.
     pub fn open(
         workload: &'a Workload,

@@ -13,6 +13,7 @@ use crate::program;
 use crate::requests::{Queue, Request};
 use crate::shared::{MAX_REQUESTS, RequestRecord, fate};
 use crate::site::Site;
+use schedlab_model::cpuset::CpuSet;
 use schedlab_model::distribution::Distribution;
 use schedlab_model::ids::ControlGroupId;
 use schedlab_model::rng::Rng;
@@ -391,7 +392,8 @@ impl<'a> Worker<'a> {
             None if has_only_nice => Ok(()),
             _ => attributes::set_class(self.site.ranks.class(class), nice, slice),
         };
-        let cpus = scheduled.and_then(|()| change.cpus.as_ref().map_or(Ok(()), |cpus| attributes::set_cpus(0, cpus)));
+        let own = |cpus: &CpuSet| self.site.set_own_cpus(cpus);
+        let cpus = scheduled.and_then(|()| change.cpus.as_ref().map_or(Ok(()), own));
         if cpus.is_ok() { Next::Step } else { Next::End }
     }
 

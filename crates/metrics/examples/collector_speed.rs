@@ -40,6 +40,7 @@ fn workload(cpus: u32) -> Workload {
         control_groups: ControlGroups::root_alone(cpus),
         objects: Objects::default(),
         sources: Vec::new(),
+        hotplug: Vec::new(),
         run: Run { duration: Time::NEVER, warmup: Time::ZERO, period_phase: Default::default(), seed: 1, calls: false },
     }
 }

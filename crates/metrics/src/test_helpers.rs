@@ -36,6 +36,7 @@ pub fn workload(cpus: u32, roles: Vec<Role>, warmup: u64) -> Workload {
         control_groups: ControlGroups::root_alone(cpus),
         objects: Objects::default(),
         sources: Vec::new(),
+        hotplug: Vec::new(),
         run: Run {
             duration: Time(1_000_000),
             warmup: Time(warmup),

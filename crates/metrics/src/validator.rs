@@ -170,7 +170,7 @@ impl<'a> Validator<'a> {
         let role = self.tasks.get(&id).and_then(|task| task.role);
         if let (Some(workload), Some(role)) = (self.expectations.workload, role) {
             let role = &workload.roles[role];
-            if !role.all_cpus().any(|cpus| cpus.contains(cpu)) {
+            if !role.all_cpus().any(|cpus| cpus.contains(cpu)) && !workload.possible_cpus(role).contains(cpu) {
                 let what = format!("a task of {:?} on CPU {cpu}, allowed are {}", role.name, role.possible_cpus());
                 self.report(event, Some(id), what);
             }

@@ -3,10 +3,12 @@
 //! Everything here is known to be right: sets are not empty, objects exist, times are positive, spawns do not form a
 //! cycle. [`crate::scenario`] is the only room that makes one from a file.
 
+mod hotplug;
 mod objects;
 mod pace;
 
 pub use crate::recorded::{ItemOrder, Items};
+pub use hotplug::Hotplug;
 pub use objects::{Channel, ChannelKind, Mutex, Objects, Preference, Protocol, SPIN_PIECE, Semaphore, Work};
 pub use pace::{Origin, Overrun, Pace, Release};
 
@@ -41,6 +43,8 @@ pub struct Workload {
     pub objects: Objects,
     /// Messages that come from outside of the machine.
     pub sources: Vec<Source>,
+    /// CPUs that go offline and come back, in the order of time.
+    pub hotplug: Vec<Hotplug>,
     /// How long, from which seed.
     pub run: Run,
 }
@@ -400,6 +404,17 @@ impl Workload {
     /// Whether a task is of a real-time class at some time.
     pub fn has_realtime(&self) -> bool {
         self.roles.iter().flat_map(Role::classes).any(Class::is_realtime)
+    }
+
+    /// The CPUs on which one of a role's tasks may be at some time: all, where none of those that it may use is there at some time.
+    pub fn possible_cpus(&self, role: &Role) -> CpuSet {
+        let cpus = self.machine.cpus();
+        let events = self.hotplug.iter().enumerate().filter(|(_, event)| !event.online);
+        let are_gone = |number: usize| {
+            let online = Hotplug::online(&self.hotplug[..=number], cpus);
+            role.all_cpus().any(|set| set.iter().all(|cpu| !online.contains(cpu)))
+        };
+        if events.into_iter().any(|(number, _)| are_gone(number)) { CpuSet::first(cpus) } else { role.possible_cpus() }
     }
 
     /// Says that tasks of these roles, which are all that is left, wait at these steps for what no task gives any more.

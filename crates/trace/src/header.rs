@@ -128,7 +128,11 @@ impl Header {
             venue: venue.to_owned(),
             seed: workload.run.seed,
             cpus: workload.machine.cpus(),
-            roles: workload.roles.iter().map(|g| Role { name: g.name.clone(), cpus: g.possible_cpus() }).collect(),
+            roles: workload
+                .roles
+                .iter()
+                .map(|g| Role { name: g.name.clone(), cpus: workload.possible_cpus(g) })
+                .collect(),
             control_groups: match workload.control_groups.is_empty() {
                 true => Vec::new(),
                 false => workload.control_groups.iter().map(|(_, group)| group.path.clone()).collect(),

@@ -130,6 +130,7 @@ pub(crate) fn workload(header: &Header) -> Workload {
         control_groups: ControlGroups::root_alone(header.cpus),
         objects: Objects::default(),
         sources: Vec::new(),
+        hotplug: Vec::new(),
         run: Run {
             duration: header.end,
             warmup: header.setting.as_ref().map_or(Time::ZERO, |setting| setting.warmup),

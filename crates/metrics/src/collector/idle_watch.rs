@@ -1,6 +1,10 @@
 //! Work conservation: CPU time left idle while a task waits that is allowed there.
 
-use schedlab_model::{cpuset::CpuSet, workload::Role};
+use schedlab_model::{
+    cpuset::CpuSet,
+    ids::CpuId,
+    workload::{Role, Workload},
+};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
@@ -43,9 +47,13 @@ pub(super) struct IdleWatch {
 
 impl IdleWatch {
     /// All CPUs are idle at first.
-    pub fn new(cpus: u32, roles: &[Role]) -> IdleWatch {
-        // Of tasks that change their CPUs it is not known when: an idle CPU is one for them where it is in all sets.
-        let cpus_of_roles: Vec<CpuSet> = roles.iter().map(Role::certain_cpus).collect();
+    pub fn new(workload: &Workload) -> IdleWatch {
+        let cpus = workload.machine.cpus();
+        // Of tasks that change their CPUs it is not known when: an idle CPU is one for them where it is in all sets. One that is
+        // offline for a while is none.
+        let goes = |cpu: &CpuId| workload.hotplug.iter().any(|event| event.cpu == *cpu);
+        let certain = |role: &Role| role.certain_cpus().iter().filter(|cpu| !goes(cpu)).collect();
+        let cpus_of_roles: Vec<CpuSet> = workload.roles.iter().map(certain).collect();
         let mut distinct: Vec<&CpuSet> = Vec::new();
         let mut number_of: BTreeMap<&[u64], u32> = BTreeMap::new();
         let mut set_of_role = Vec::new();

@@ -177,7 +177,7 @@ impl Collector {
             roles,
             details: Vec::new(),
             in_detail: true,
-            idle_watch: Some(IdleWatch::new(cpus, &workload.roles)),
+            idle_watch: Some(IdleWatch::new(workload)),
             jain: Jain::default(),
             estimated_load: vec![0; MAX_ESTIMATED_LOAD as usize + 1],
             events: EventCounts::default(),

@@ -1,7 +1,7 @@
 //! From a scenario to a workload: what is said alone is checked here, what is said together in the checks.
 
 use super::{
-    At, Fault, Machine, Run, Scenario, Task, Text, attributes, check, control_group, objects,
+    At, Fault, Machine, Run, Scenario, Task, Text, attributes, check, control_group, hotplug, objects,
     program::{self, RoleInfo},
     quantity::can_take_time,
     recorded,
@@ -69,13 +69,16 @@ pub(crate) fn workload(scenario: &Scenario) -> Result<Workload, Fault> {
         };
         roles.push(role((task, info), program, &control_groups, run.duration, &here)?);
     }
+    let hotplug = hotplug::events(&scenario.hotplug, machine.cpus(), run.duration, &root.key("hotplug"))?;
+    hotplug::roles(&hotplug, &roles, &at)?;
+    hotplug::groups(&hotplug, &scenario.control_groups, &root.key("control_group"))?;
     control_group::inherit(&mut roles, &control_groups, &at)?;
     // What was recorded has happened, so it can.
     if scenario.tasks.iter().all(|task| task.recorded.is_none()) {
         waits::run(scenario, &infos, &numbers, &names, &objects)?;
     }
     let (name, about) = (scenario.name.clone(), scenario.about.clone());
-    Ok(Workload { name, about, machine, roles, control_groups, objects, sources, run })
+    Ok(Workload { name, about, machine, roles, control_groups, objects, sources, hotplug, run })
 }
 
 fn machine(machine: &Machine, at: &At) -> Result<machine::Machine, Fault> {

@@ -10,6 +10,7 @@ mod check;
 mod compile;
 mod control_group;
 mod error;
+mod hotplug;
 mod list;
 mod machine_file;
 mod notation;
@@ -29,6 +30,7 @@ mod write;
 pub use crate::costs::CostKeys as Costs;
 pub use control_group::{Adjustment, ControlGroup, MAX_CONTROL_GROUPS, PartitionName};
 pub use error::{ScenarioError, did_you_mean};
+pub use hotplug::Hotplug;
 pub use list::{OneOrMany, combinations};
 pub use machine_file::MachineFile;
 pub use notation::{Notation, Text};
@@ -100,6 +102,9 @@ pub struct Scenario {
     /// Messages that come from outside of the machine.
     #[serde(rename = "source", default, skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<Source>,
+    /// CPUs that go offline and come back, in the order of time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hotplug: Vec<Hotplug>,
     /// Where the scenario was read from; no part of what it says.
     #[serde(skip)]
     written: Written,
@@ -379,6 +384,7 @@ impl Scenario {
             published: Vec::new(),
             tasks,
             sources: Vec::new(),
+            hotplug: Vec::new(),
             written: Written { origin: origin.into(), ..Written::default() },
         }
     }

@@ -41,6 +41,8 @@ NATIVE_2(ATOMIC, set_cpumask)
 NATIVE_2(ATOMIC, update_idle)
 NATIVE_2(ATOMIC, cpu_acquire)
 NATIVE_2(ATOMIC, cpu_release)
+NATIVE_1(ATOMIC, cpu_online)
+NATIVE_1(ATOMIC, cpu_offline)
 NATIVE_2(SLEEPABLE, init_task)
 NATIVE_2(ATOMIC, exit_task)
 NATIVE_1(ATOMIC, enable)
@@ -64,6 +66,8 @@ SCX_OPS_DEFINE(native_ops,
 	       .update_idle = (void *)native_update_idle,
 	       .cpu_acquire = (void *)native_cpu_acquire,
 	       .cpu_release = (void *)native_cpu_release,
+	       .cpu_online = (void *)native_cpu_online,
+	       .cpu_offline = (void *)native_cpu_offline,
 	       .init_task = (void *)native_init_task,
 	       .exit_task = (void *)native_exit_task,
 	       .enable = (void *)native_enable,

@@ -161,6 +161,12 @@ pub fn run(
 /// Whether the discipline knows all that the workload asks for.
 fn check(workload: &Workload, discipline: Discipline) -> Result<(), RunError> {
     let cpus = workload.machine.cpus();
+    if !workload.hotplug.is_empty() {
+        return Err(RunError::Unsupported(format!(
+            "CPUs go offline in this scenario, which the ideal discipline {discipline} does not know; remove [[hotplug]], or run \
+             a sched_ext policy"
+        )));
+    }
     if let Some((_, group)) = workload.control_groups.iter().find(|(_, group)| group.knobs != Knobs::default()) {
         return Err(RunError::Unsupported(format!(
             "the control group '{}' has a weight or a limit, which the ideal discipline {discipline} does not know; \

@@ -59,6 +59,7 @@ pub fn workload(cpus: u32, mut roles: Vec<Role>) -> Workload {
         control_groups: ControlGroups::root_alone(cpus),
         objects: Objects::default(),
         sources: Vec::new(),
+        hotplug: Vec::new(),
         run: Run {
             duration: Time::from_s(2),
             warmup: Time::ZERO,

@@ -48,7 +48,12 @@ impl Sim {
         if let Some(nice) = change.nice.filter(|_| !self.core.entity(slot).is_realtime()) {
             self.set_nice(slot, nice);
         }
-        self.core.cgroups.chosen.insert(slot, change.cpus?);
+        let chosen = change.cpus?;
+        if self.core.offline > 0 && self.core.online_of(&chosen).is_empty() {
+            // Refused (`__set_cpus_allowed_ptr`: EINVAL).
+            return None;
+        }
+        self.core.cgroups.chosen.insert(slot, chosen);
         let cpus = self.cpus_in(slot, self.core.entity(slot).control_group);
         self.set_cpus(slot, self.core.set_number(&cpus));
         Some(cpus)
@@ -142,6 +147,17 @@ impl Sim {
     /// A running task may not stay: the CPU's own thread takes it off and puts it into the queue of another CPU
     /// (`migration_cpu_stop`, `move_queued_task`), while it is runnable all the time.
     fn drive_off(&mut self, cpu: u32, slot: u32, cpus: &CpuSet) {
+        self.leave_to_stopper(cpu, slot);
+        // From the task to that thread. The CPU pays for the switch to the next task when it chooses.
+        self.core.pay(cpu, Overhead::Switch, self.core.machine.costs.switch.ns());
+        self.schedule(cpu, Some(Reason::Preempted));
+        let present = self.core.online_of(cpus);
+        let to = self.core.distribute(cpu, &present);
+        self.send_to(slot, to);
+    }
+
+    /// The CPU's own thread takes a running task off its CPU, which has not chosen another one yet.
+    pub(super) fn leave_to_stopper(&mut self, cpu: u32, slot: u32) {
         self.core.account(cpu);
         let (realtime, address) = (self.core.entity(slot).is_realtime(), self.core.entity(slot).address);
         if !realtime {
@@ -150,12 +166,12 @@ impl Sim {
             self.release_to_stopper(cpu);
         }
         self.core.entity_mut(slot).state = State::Runnable;
-        // From the task to that thread. The CPU pays for the switch to the next task when it chooses.
-        self.core.pay(cpu, Overhead::Switch, self.core.machine.costs.switch.ns());
-        self.schedule(cpu, Some(Reason::Preempted));
-        let to = self.core.distribute(cpu, cpus);
+    }
+
+    /// A task that has left its CPU comes to another one's queue.
+    pub(super) fn send_to(&mut self, slot: u32, to: u32) {
         self.core.migrate(slot, to);
-        if realtime {
+        if self.core.entity(slot).is_realtime() {
             return self.enqueue_realtime(slot);
         }
         self.enqueue(slot, 0);

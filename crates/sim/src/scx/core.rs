@@ -88,6 +88,10 @@ pub struct Core {
     pub other_sets: Vec<(CpuSet, u32)>,
     /// All CPUs.
     pub all_cpus: Mask,
+    /// Those that are there.
+    pub online_cpus: Mask,
+    /// How many are not.
+    pub offline: u32,
     /// None.
     pub no_cpus: Mask,
     /// For what two masks have in common.
@@ -195,6 +199,7 @@ impl Core {
         let mut masks = Masks::new(&memory, count);
         let idle = Idle::new(&mut masks, machine.topology)?;
         let all_cpus = masks.create(&schedlab_model::cpuset::CpuSet::first(count))?;
+        let online_cpus = masks.create(&schedlab_model::cpuset::CpuSet::first(count))?;
         let scratch = masks.create(&schedlab_model::cpuset::CpuSet::default())?;
         let no_cpus = masks.create(&schedlab_model::cpuset::CpuSet::default())?;
         let region = Region::array(
@@ -218,6 +223,8 @@ impl Core {
             allowed: Vec::new(),
             other_sets: Vec::new(),
             all_cpus,
+            online_cpus,
+            offline: 0,
             no_cpus,
             scratch,
             entities: Table::new(0, entities),

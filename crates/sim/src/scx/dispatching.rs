@@ -189,6 +189,11 @@ impl Core {
             let global = self.cpus.len();
             return self.enqueue_in(global, slot, flags);
         }
+        if !self.is_online(queue) {
+            self.events.dispatch_local_dsq_offline();
+            let global = self.cpus.len();
+            return self.enqueue_in(global, slot, flags);
+        }
         self.migrate(slot, queue);
         self.enqueue_in(queue, slot, flags);
     }
@@ -249,7 +254,7 @@ impl Core {
     fn move_first_to_local(&mut self, cpu: u32, queue: QueueIndex, flags: u64) -> Moved {
         let (mut next, mut passed) = (self.queues.first(queue), 0);
         while let Some(slot) = next {
-            if self.entity(slot).cpu == cpu || self.allowed(slot).contains(cpu) {
+            if self.entity(slot).cpu == cpu || (self.is_online(cpu) && self.allowed(slot).contains(cpu)) {
                 if self.tells_custody {
                     self.note_custody(slot, true);
                 }

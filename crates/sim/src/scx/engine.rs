@@ -120,6 +120,10 @@ impl Sim {
             self.call(Op::UpdateIdle, cpu, NONE, [cpu as u64, 1]);
         }
         self.begin_unseen();
+        let plugs: Vec<u64> = self.core.world.workload.hotplug.iter().map(|event| event.at.ns()).collect();
+        for (index, at_ns) in plugs.into_iter().enumerate() {
+            self.core.world.timers.push(at_ns, Due::Hotplug(index as u32));
+        }
         self.core.world.timers.push(self.patience_ns(), Due::Watchdog);
         self.settle();
     }
@@ -135,6 +139,7 @@ impl Sim {
             }
             Due::Policy(index, generation) => self.fire_timer(index, generation),
             Due::Watchdog => self.watch(),
+            Due::Hotplug(index) => self.plug(index),
             Due::Statistics(cpu) => {
                 let is_busy = self.core.current(cpu.0).is_some();
                 self.core.world.keep_statistics(cpu, is_busy);

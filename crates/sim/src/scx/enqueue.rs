@@ -19,7 +19,7 @@ impl Sim {
         debug_assert_eq!(self.core.entity(slot).state, State::Sleeping);
         let previous = self.core.entity(slot).cpu;
         // A timer or a device interrupts the CPU on which the task went to sleep.
-        let here = waker.map_or(previous, |w| self.core.entity(w).cpu);
+        let here = self.core.present(waker.map_or(previous, |w| self.core.entity(w).cpu));
         self.core.world.ready(slot);
         let mut flags = SCX_WAKE_TTWU;
         // A message from outside has no sender that could go to sleep after it.
@@ -46,10 +46,12 @@ impl Sim {
         waker: Option<u32>,
         source: WakeSource,
     ) {
+        let here = self.core.present(here);
         (self.core.this_cpu, self.core.told_ns) = (here, self.core.cpu(here).accounted_ns);
         let realtime = self.core.entity(slot).is_realtime();
         let (cpu, selected) =
             if realtime { (self.core.realtime_cpu(slot), false) } else { self.select_cpu(slot, here, wake_flags) };
+        let cpu = self.online_cpu(slot, cpu);
         let entity = self.core.entity_mut(slot);
         entity.state = State::Runnable;
         let (task, from, has_run) = (entity.id, entity.cpu, entity.has_run);
@@ -150,20 +152,21 @@ impl Sim {
     /// Asks the policy where a runnable task is to go (`do_enqueue_task`).
     #[inline(always)]
     pub fn enqueue(&mut self, slot: u32, flags: u64) {
-        let on_its_own = !self.ops.has(Op::Enqueue) || self.core.exit.is_some();
+        let is_online = self.core.is_online(self.core.entity(slot).cpu);
+        let on_its_own = !self.ops.has(Op::Enqueue) || self.core.exit.is_some() || !is_online;
         if self.core.immediate.is_used {
             self.core.entity_mut(slot).is_immediate = false;
         }
         let entity = self.core.entity_mut(slot);
         let (cpu, address) = (entity.cpu, entity.address);
-        if let Some(direct) = entity.direct.take() {
+        if let Some(direct) = entity.direct.take().filter(|_| is_online) {
             return self.dispatch_direct(cpu, slot, direct, flags);
         }
         if on_its_own {
             entity.task_mut().scx.slice = SCX_SLICE_DFL;
-            let global = self.core.cpus.len();
+            let queue = if is_online { self.core.cpus.len() } else { cpu };
             self.core.events.refill_slice_dfl();
-            self.core.enqueue_in(global, slot, flags);
+            self.core.enqueue_in(queue, slot, flags);
             return self.tell_left_custody();
         }
         entity.enqueues += 1;

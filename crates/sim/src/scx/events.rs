@@ -35,6 +35,12 @@ impl Events {
         count!(self, SCX_EV_SELECT_CPU_FALLBACK);
     }
 
+    /// A task was to go to a CPU that is not there.
+    #[cold]
+    pub fn dispatch_local_dsq_offline(&mut self) {
+        count!(self, SCX_EV_DISPATCH_LOCAL_DSQ_OFFLINE);
+    }
+
     /// A task that was to run at once went back to the policy.
     #[cold]
     pub fn reenq_immed(&mut self) {

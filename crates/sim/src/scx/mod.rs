@@ -23,6 +23,7 @@ mod engine;
 mod enqueue;
 mod entity;
 mod events;
+mod hotplug;
 mod idle;
 mod immediate;
 mod iter;
@@ -216,12 +217,18 @@ fn add_masks(core: &mut core::Core, workload: &Workload) -> Result<(), MemoryErr
     for role in &workload.roles {
         let first = role.start_on.map(|cpu| [cpu].into_iter().collect::<CpuSet>());
         for set in first.iter().chain(role.all_cpus()) {
-            if core.other_sets.iter().all(|(known, _)| known != set) {
-                core.other_sets.push((set.clone(), core.allowed.len() as u32));
-                let mask = core.masks.create(set)?;
-                core.allowed.push(mask);
-            }
+            add_mask(core, set)?;
         }
+    }
+    // A task that finds none of its CPUs there may run on all.
+    if workload.hotplug.is_empty() { Ok(()) } else { add_mask(core, &CpuSet::first(core.machine.cpus())) }
+}
+
+fn add_mask(core: &mut core::Core, set: &CpuSet) -> Result<(), MemoryError> {
+    if core.other_sets.iter().all(|(known, _)| known != set) {
+        core.other_sets.push((set.clone(), core.allowed.len() as u32));
+        let mask = core.masks.create(set)?;
+        core.allowed.push(mask);
     }
     Ok(())
 }

@@ -17,6 +17,7 @@
 //! | `update_idle` | a CPU becomes idle or ceases to be |
 //! | `set_cpumask` | the CPUs on which a task may run change, and after `enable` when a real-time task becomes normal |
 //! | `cpu_release`, `cpu_acquire` | a higher class takes a CPU from a task of the policy, and gives it back |
+//! | `cpu_offline`, `cpu_online` | a CPU goes offline and comes back. A policy without them is ended then |
 //! | `disable` | a task becomes real-time, has ended, or leaves at the end |
 //! | `exit_task` | a task of any class has ended, or leaves at the end |
 
@@ -48,16 +49,15 @@ operations! {
     SetWeight "set_weight", SetCpumask "set_cpumask", SelectCpu "select_cpu", Runnable "runnable", Enqueue "enqueue",
     Dequeue "dequeue", Dispatch "dispatch", Running "running", Stopping "stopping", Quiescent "quiescent",
     Tick "tick", Yield "yield", UpdateIdle "update_idle", CpuAcquire "cpu_acquire", CpuRelease "cpu_release",
+    CpuOnline "cpu_online", CpuOffline "cpu_offline",
     CgroupInit "cgroup_init", CgroupExit "cgroup_exit", CgroupPrepMove "cgroup_prep_move",
     CgroupMove "cgroup_move", CgroupSetWeight "cgroup_set_weight", CgroupSetBandwidth "cgroup_set_bandwidth",
     CgroupSetIdle "cgroup_set_idle", Timer "bpf_timer",
 }
 
-/// Operations that a policy may have and that nothing in a simulated machine ever asks for: hot plugging, moves
+/// Operations that a policy may have and that nothing in a simulated machine ever asks for: moves
 /// between control groups that are called off, core scheduling, schedulers of control groups, dumps.
 pub const NEVER_CALLED: &[&str] = &[
-    "cpu_online",
-    "cpu_offline",
     "core_sched_before",
     "dump",
     "dump_cpu",
@@ -134,8 +134,17 @@ pub fn refused(ops: &StructOps) -> Option<String> {
 }
 
 /// Operations that may sleep (`bpf_scx_check_member` in `kernel/sched/ext.c`): no run queue is locked there.
-pub const SLEEPABLE: &[Op] =
-    &[Op::Init, Op::Exit, Op::InitTask, Op::CgroupInit, Op::CgroupExit, Op::CgroupPrepMove, Op::CgroupSetBandwidth];
+pub const SLEEPABLE: &[Op] = &[
+    Op::Init,
+    Op::Exit,
+    Op::InitTask,
+    Op::CgroupInit,
+    Op::CgroupExit,
+    Op::CgroupPrepMove,
+    Op::CgroupSetBandwidth,
+    Op::CpuOnline,
+    Op::CpuOffline,
+];
 
 /// Whether the programs of a section may sleep, as libbpf reads its name.
 fn is_sleepable(section: &str) -> bool {

@@ -11,7 +11,7 @@ use schedlab_model::trace::*;
 
 /// A CPU that has searched and will switch.
 pub(super) struct Searched {
-    cpu: u32,
+    pub(super) cpu: u32,
     /// The slot of the task that leaves it.
     previous: u32,
     left: Option<Reason>,
@@ -35,6 +35,9 @@ impl Sim {
             self.put_back_and_switch(searched);
         }
         self.do_deferred();
+        if !self.core.is_online(cpu) {
+            self.push_off(cpu);
+        }
     }
 
     /// Moves that other CPUs have to make for a policy.
@@ -119,6 +122,7 @@ impl Sim {
             return Found::Local;
         }
         if self.ops.has(Op::Dispatch)
+            && self.core.is_online(cpu)
             && let Some(found) = self.dispatch(cpu, previous, runs_on)
         {
             return found;
@@ -289,6 +293,9 @@ impl Sim {
 
     /// A kick that a policy asked for.
     pub fn kick(&mut self, cpu: u32, flags: u64) {
+        if !self.core.is_online(cpu) {
+            return;
+        }
         match self.core.current(cpu) {
             None => self.core.request_resched(cpu),
             Some(_) if flags & SCX_KICK_IDLE != 0 => {}

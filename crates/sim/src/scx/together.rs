@@ -48,8 +48,10 @@ impl Sim {
         self.together.searches = false;
         let mut searched = std::mem::take(&mut self.together.searched);
         for searched in searched.drain(..) {
+            let cpu = searched.cpu;
             self.put_back_and_switch(searched);
             self.do_deferred();
+            self.push_off(cpu);
         }
         self.together.searched = searched;
     }

@@ -12,7 +12,7 @@ use schedlab_model::ids::CpuId;
 pub enum Class {
     /// A task is created, or wakes.
     Task,
-    /// Tasks that were held on their first CPU are set free, or the real-time class may run again.
+    /// Tasks that were held on their first CPU are set free, the real-time class may run again, a CPU goes or comes.
     Release,
     /// A timer of the policy.
     Policy,
@@ -43,6 +43,8 @@ pub enum Due {
     GracePeriod,
     /// The statistics of a CPU.
     Statistics(CpuId),
+    /// A CPU goes offline or comes back: the one of that number among those of the workload.
+    Hotplug(u32),
     /// The watchdog.
     Watchdog,
 }
@@ -57,7 +59,7 @@ impl Due {
             | Due::Device(_)
             | Due::GracePeriod
             | Due::Statistics(_) => Class::Task,
-            Due::Release | Due::RealtimePeriod => Class::Release,
+            Due::Release | Due::RealtimePeriod | Due::Hotplug(_) => Class::Release,
             Due::Policy(..) => Class::Policy,
             Due::Watchdog => Class::Watchdog,
         }

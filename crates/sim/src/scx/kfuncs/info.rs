@@ -30,7 +30,7 @@ kernel_functions! {
     }
 
     fn scx_bpf_get_online_cpumask(call) -> u64 {
-        call.check.acquire(call.core.all_cpus.address, KERNEL_MASK)?
+        call.check.acquire(call.core.online_cpus.address, KERNEL_MASK)?
     }
 
     fn scx_bpf_put_cpumask(call, mask: AnyMask) {

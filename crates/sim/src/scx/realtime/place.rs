@@ -19,6 +19,11 @@ impl Core {
         running.max(waiting)
     }
 
+    /// The CPUs on which a task may run and that are there.
+    fn present_for(&self, slot: u32) -> impl Iterator<Item = u32> + '_ {
+        self.allowed(slot).iter().filter(|&cpu| self.is_online(cpu))
+    }
+
     fn resistance(&self, cpu: u32) -> u8 {
         if self.cpu(cpu).limit.serves() { HIGHER } else { self.realtime_level(cpu) }
     }
@@ -48,8 +53,8 @@ impl Core {
         if entity.allowed_count == 1 {
             return None;
         }
-        let lowest = self.allowed(slot).iter().map(|cpu| self.resistance(cpu)).min().filter(|&low| low < priority)?;
-        let candidates: Vec<u32> = self.allowed(slot).iter().filter(|&cpu| self.resistance(cpu) == lowest).collect();
+        let lowest = self.present_for(slot).map(|cpu| self.resistance(cpu)).min().filter(|&low| low < priority)?;
+        let candidates: Vec<u32> = self.present_for(slot).filter(|&cpu| self.resistance(cpu) == lowest).collect();
         if candidates.contains(&own) {
             return Some(own);
         }
