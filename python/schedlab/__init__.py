@@ -22,6 +22,7 @@ from ._recording import Model, Prediction, Recording, import_recording, model, p
 from ._runs import Comparison, Result, compare, run
 from ._schedlab import Frame, Scenario, __version__
 from ._score import Score, score
+from ._search import Fault, Search, search
 from ._shipped import PolicyInfo, ScenarioInfo, policies, scenarios, schema, studies
 from ._study import Study, study
 from ._sweep import Sweep, sweep
@@ -30,6 +31,7 @@ from .errors import InputError, NotFoundError, RunError, SchedlabError
 
 __all__ = [
     "Comparison",
+    "Fault",
     "Frame",
     "Gate",
     "InputError",
@@ -45,6 +47,7 @@ __all__ = [
     "ScenarioInfo",
     "SchedlabError",
     "Score",
+    "Search",
     "Study",
     "Sweep",
     "Trace",
@@ -63,6 +66,7 @@ __all__ = [
     "scenarios",
     "schema",
     "score",
+    "search",
     "studies",
     "study",
     "sweep",

@@ -1,8 +1,9 @@
-"""A sweep's runs on the workers of a Dask cluster."""
+"""Runs of sweeps and searches on the workers of a Dask cluster."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -48,3 +49,26 @@ def _plan(spec: str, is_file: bool) -> _schedlab.Plan:
         _plans.clear()
         _plans[spec] = _schedlab.Plan(spec if is_file else json.loads(spec), 1)
     return _plans[spec]
+
+
+SCENARIOS_PER_PART = 64
+"""Scenarios of a search that a worker runs in one go."""
+
+
+def search_parts(client: Client, policy: str, flags: dict[str, Any], first: int, end: int) -> Iterator[str]:
+    """Searches the scenarios of the seeds from `first` up to `end`, and gives the parts in their order."""
+    seeds = list(range(first, end, SCENARIOS_PER_PART))
+    counts = [min(SCENARIOS_PER_PART, end - seed) for seed in seeds]
+    futures = client.map(_search, seeds, counts, policy=policy, flags=flags, pure=False, retries=10)
+    try:
+        for future in futures:
+            yield future.result()
+    except BaseException:
+        client.cancel(futures)  # type: ignore[no-untyped-call]
+        raise
+
+
+def _search(seed: int, scenarios: int, *, policy: str, flags: dict[str, Any]) -> str:
+    hunt = _schedlab.Hunt(policy, **flags, seed=seed, folder=None)
+    hunt.go_on(scenarios, None, 1)
+    return hunt.data()

@@ -10,6 +10,7 @@ __all__ = [
     "Done",
     "Frame",
     "Gated",
+    "Hunt",
     "Kernel",
     "Limits",
     "Modelled",
@@ -206,6 +207,28 @@ class Limits:
     def points(self) -> Frame: ...
     def charts(self) -> list[tuple[str, str, str, str]]: ...
     def html(self, command: str) -> str: ...
+
+@final
+class Hunt:
+    def __new__(
+        cls,
+        policy: Any,
+        *,
+        longest_wait: str | None,
+        idle: float | None,
+        jain: float | None,
+        ignore: Sequence[str],
+        against: Any,
+        coverage: bool,
+        kernel: str | None,
+        seed: int,
+        folder: str | PathLike[str] | None,
+    ) -> Hunt: ...
+    def scenarios(self) -> int: ...
+    def go_on(self, scenarios: int | None, budget: str | None, threads: int | None) -> None: ...
+    def take(self, part: str) -> None: ...
+    def names(self) -> list[str]: ...
+    def data(self) -> str: ...
 
 @final
 class Plan:

@@ -125,6 +125,12 @@ class Policy:
     def cpu_release(self, cpu: int) -> None:
         """A real-time task takes a CPU."""
 
+    def cpu_online(self, cpu: int) -> None:
+        """A CPU comes back (``[[hotplug]]``). A policy without this method is ended then."""
+
+    def cpu_offline(self, cpu: int) -> None:
+        """A CPU goes offline; its tasks come to `enqueue` again. A policy without this method is ended then."""
+
     def disable(self, task: Task) -> None:
         """The task is no longer the policy's."""
 

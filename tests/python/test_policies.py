@@ -153,3 +153,21 @@ def test_it_exists_in_the_simulator_alone() -> None:
         schedlab.run(SHARES, policy=Lottery, venue="host")
     with pytest.raises(TypeError, match=r"a class of schedlab\.policy\.Policy is needed"):
         schedlab.run(SHARES, policy=int)  # type: ignore[arg-type]
+
+
+def test_a_policy_hears_of_cpus_that_go_and_come() -> None:
+    heard: list[tuple[str, int]] = []
+
+    class Plugged(Fifo):
+        def cpu_offline(self, cpu: int) -> None:
+            heard.append(("offline", cpu))
+
+        def cpu_online(self, cpu: int) -> None:
+            heard.append(("online", cpu))
+
+    away = [{"at": "100ms", "offline": "1"}, {"at": "200ms", "online": "1"}]
+    scenario = {**SHARES, "machine": {"cpus": 2}, "hotplug": away}
+    schedlab.run(scenario, policy=Plugged)
+    assert heard == [("offline", 1), ("online", 1)]
+    with pytest.raises(schedlab.RunError, match="CPU 1 goes offline and the policy has no `cpu_offline`"):
+        schedlab.run(scenario, policy=Fifo)

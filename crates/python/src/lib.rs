@@ -15,6 +15,7 @@ mod recording;
 mod rows;
 mod scenario;
 mod score;
+mod search;
 mod study;
 mod sweep;
 
@@ -43,6 +44,8 @@ mod _schedlab {
     use crate::scenario::Scenario;
     #[pymodule_export]
     use crate::score::{Scored, score};
+    #[pymodule_export]
+    use crate::search::Hunt;
     #[pymodule_export]
     use crate::study::{StudyPage, study};
     #[pymodule_export]

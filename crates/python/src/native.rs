@@ -45,6 +45,8 @@ const OPERATIONS: &[(&str, &[Argument])] = &[
     ("update_idle", &[Signed, Flag]),
     ("cpu_acquire", &[Signed]),
     ("cpu_release", &[Signed]),
+    ("cpu_online", &[Signed]),
+    ("cpu_offline", &[Signed]),
 ];
 
 /// The method that is an operation. `yield` is a word of Python.

@@ -7,7 +7,7 @@ use schedlab_model::ids::CpuId;
 use schedlab_model::machine::Topology;
 use schedlab_model::rng::Rng;
 use schedlab_model::scenario::{
-    Change, ControlGroup, Io, KindName, Machine, Notation, Run, Scenario, Semaphore, Step, Task, Text, True,
+    Change, ControlGroup, Hotplug, Io, KindName, Machine, Notation, Run, Scenario, Semaphore, Step, Task, Text, True,
 };
 use schedlab_model::time::Time;
 use schedlab_model::workload::Class;
@@ -80,7 +80,45 @@ pub fn draw(seed: u64) -> Scenario {
     let has: Vec<Feature> = FEATURES.into_iter().filter(|_| rng.below(2) == 0).collect();
     let is_long = rng.below(8) == 0;
     let mut draft = Draft { rng, has, is_long, cpus: 1, kinds: 0 };
-    draft.scenario(seed)
+    let mut scenario = draft.scenario(seed);
+    // From a stream of its own.
+    let mut rng = Rng::split(seed, "search/machine");
+    if draft.cpus > 1 && rng.below(4) == 0 {
+        scenario.hotplug = hotplug(&mut rng, draft.cpus, &scenario.tasks);
+    }
+    // So many wait for their turn longer than most scenarios' watchdogs allow.
+    if draft.is_long && rng.below(4) == 0 {
+        crowd(&mut rng, &mut scenario.tasks);
+    }
+    scenario
+}
+
+/// CPUs that go, one after the other, and mostly come back.
+fn hotplug(rng: &mut Rng, cpus: u32, tasks: &[Task]) -> Vec<Hotplug> {
+    let begins_there = |cpu: &u32| tasks.iter().any(|task| task.start_on == Some(*cpu));
+    let mut can_go: Vec<u32> = (1..cpus).filter(|cpu| !begins_there(cpu)).collect();
+    let mut events = Vec::new();
+    for _ in 0..1 + rng.below(3) {
+        if can_go.is_empty() {
+            break;
+        }
+        let cpu: CpuSet = [CpuId(can_go.swap_remove(rng.below(can_go.len() as u64) as usize))].into_iter().collect();
+        let goes = Time::from_us(1 + rng.below(1_000_000));
+        let comes = (rng.below(4) > 0).then(|| goes + Time::from_us(1 + rng.below(500_000)));
+        events.push(Hotplug { at: Text(goes), offline: Some(Text(cpu.clone())), online: None });
+        events.extend(comes.map(|at| Hotplug { at: Text(at), offline: None, online: Some(Text(cpu)) }));
+    }
+    events.sort_by_key(|event| event.at.0);
+    events
+}
+
+/// One role gets many tasks.
+fn crowd(rng: &mut Rng, tasks: &mut [Task]) {
+    let at = rng.below(tasks.len() as u64) as usize;
+    let task = &mut tasks[at];
+    if task.arrivals.is_none() && !task.spawned {
+        task.count = Some(5 + rng.below(40) as u32);
+    }
 }
 
 struct Draft {
@@ -336,6 +374,8 @@ mod tests {
             "topology",
             "switch",
             "process",
+            "hotplug",
+            "offline",
         ] {
             let with = all.iter().filter(|text| text.contains(word)).count();
             assert!((3..198).contains(&with), "{word}: in {with} of 200");

@@ -1,6 +1,6 @@
 //! Goes through seeds, on all cores, and keeps what was found, so that a search that was stopped can continue.
 
-use crate::draw::draw;
+use crate::draw;
 use crate::finding::{Finding, Kind};
 use crate::judge::{Bounds, Judge};
 use crate::kernel::{InKernel, ask};
@@ -93,6 +93,9 @@ pub enum SearchError {
     /// The policy cannot be run.
     #[error(transparent)]
     Venue(#[from] VenueError),
+    /// A part of another search, or not the next one.
+    #[error("a part from seed {0} does not go on from where the search is")]
+    Foreign(u64),
     /// The folder cannot be used.
     #[error("{}: {error}", path.display())]
     Folder {
@@ -107,6 +110,8 @@ pub enum SearchError {
 pub struct Search<'a> {
     judge: Judge<'a>,
     options: Options,
+    /// Whether CPUs may go under the policy. A kernel ends one that does not say so, and its loader starts it again.
+    takes_hotplug: bool,
     /// Where it is kept, if it is.
     folder: Option<&'a Path>,
     /// How far it is.
@@ -143,7 +148,8 @@ impl<'a> Search<'a> {
         let known = folder.and_then(|folder| file::bytes(&folder.join(STATE), file::RESULT_BYTES).ok());
         let known: Option<State> = known.and_then(|bytes| serde_json::from_slice(&bytes).ok());
         let state = known.filter(goes_on).unwrap_or(fresh);
-        Search { judge: Judge { policy, bounds, runner }, options, folder, state }
+        let takes_hotplug = policy.takes_hotplug();
+        Search { judge: Judge { policy, bounds, runner }, options, takes_hotplug, folder, state }
     }
 
     /// Searches until all is used up that it may use, or it is stopped.
@@ -160,7 +166,7 @@ impl<'a> Search<'a> {
             let first = self.state.seed + self.state.scenarios;
             let look = |index: usize| {
                 let seed = first + index as u64;
-                (seed, self.judge.finding(&draw(seed)))
+                (seed, self.judge.finding(&self.drawn(seed)))
             };
             let seen = spread(threads, count as usize, look);
             let reached = self.reached(first, count)?;
@@ -189,13 +195,45 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
+    /// Takes in what a search of the same policy found in the scenarios that come next.
+    ///
+    /// # Errors
+    ///
+    /// It is a part of another search or not the next one, or what was found cannot be written.
+    pub fn take(&mut self, part: State) -> Result<(), SearchError> {
+        let state = &mut self.state;
+        if (&part.schema, &part.subject, part.seed) != (&state.schema, &state.subject, state.seed + state.scenarios) {
+            return Err(SearchError::Foreign(part.seed));
+        }
+        for found in part.found {
+            match state.found.iter_mut().find(|known| known.finding.kind == found.finding.kind) {
+                Some(known) => known.times += found.times,
+                None => state.found.push(found),
+            }
+        }
+        let mut all = reached::of_files(&state.coverage);
+        reached::add(&mut all, reached::of_files(&part.coverage));
+        state.coverage = reached::files(&all);
+        state.scenarios += part.scenarios;
+        self.keep()
+    }
+
+    /// The scenario of a seed, without what a kernel does not ask of such a policy.
+    fn drawn(&self, seed: u64) -> Scenario {
+        let mut scenario = draw(seed);
+        if !self.takes_hotplug {
+            scenario.hotplug.clear();
+        }
+        scenario
+    }
+
     /// The lines that the policy executes in these scenarios and in those before.
     fn reached(&self, first: u64, count: u64) -> Result<Vec<File>, SearchError> {
         if !self.options.coverage {
             return Ok(Vec::new());
         }
         let mut all = reached::of_files(&self.state.coverage);
-        let look = |index: usize| reached::lines(&draw(first + index as u64), self.judge.policy);
+        let look = |index: usize| reached::lines(&self.drawn(first + index as u64), self.judge.policy);
         for lines in spread(self.judge.runner.threads, count as usize, look) {
             reached::add(&mut all, lines?);
         }
@@ -214,7 +252,7 @@ impl<'a> Search<'a> {
         let judge = |scenario: &Scenario| self.judge.finding(scenario).ok().flatten();
         let small = |index: usize| {
             let (seed, finding, times) = &new[index];
-            let Shrunk { scenario, finding, .. } = shrink(&draw(*seed), finding.clone(), SMALLER, &judge);
+            let Shrunk { scenario, finding, .. } = shrink(&self.drawn(*seed), finding.clone(), SMALLER, &judge);
             let Judge { policy, bounds, runner } = self.judge;
             let kernel = self.options.kernel.as_ref();
             let kernel = kernel.and_then(|place| ask(place, runner, policy, bounds, &scenario, &finding.kind));

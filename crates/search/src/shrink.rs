@@ -63,6 +63,10 @@ fn smaller(scenario: &Scenario) -> Vec<Scenario> {
         take(&|scenario| without_role(scenario, at));
     }
     take(&|scenario| without_groups(scenario));
+    take(&|scenario| scenario.hotplug.clear());
+    for at in 0..scenario.hotplug.len() {
+        take(&|scenario| _ = scenario.hotplug.remove(at));
+    }
     for cpus in fewer(scenario.compile().map_or(1, |workload| workload.machine.cpus())) {
         take(&|scenario| with_cpus(scenario, cpus));
     }
@@ -186,6 +190,8 @@ fn without_idle_names(scenario: &mut Scenario) {
 /// The same on fewer CPUs: what names others names the first ones.
 fn with_cpus(scenario: &mut Scenario, cpus: u32) {
     (scenario.machine.cpus, scenario.machine.topology) = (Some(cpus), None);
+    let exists = |set: &Option<Text<CpuSet>>| set.as_ref().is_none_or(|set| set.0.iter().all(|cpu| cpu.0 < cpus));
+    scenario.hotplug.retain(|event| exists(&event.offline) && exists(&event.online));
     let fit = |set: &CpuSet| -> CpuSet {
         let some: CpuSet = set.iter().filter(|cpu| cpu.0 < cpus).collect();
         if some.is_empty() { [CpuId(0)].into_iter().collect() } else { some }
@@ -231,6 +237,11 @@ fn numbers(scenario: &Scenario, mut take: impl FnMut(&dyn Fn(&mut Scenario))) {
             // A stall needs the watchdog's time.
             scenario.run.duration = duration.map(|duration| Text(duration.max(patience + Time::from_s(1))));
         });
+    }
+    for at in 0..scenario.hotplug.len() {
+        for round in ROUND {
+            take(&|scenario| scenario.hotplug[at].at = Text(round(scenario.hotplug[at].at.0)));
+        }
     }
     take(&|scenario| {
         for key in [

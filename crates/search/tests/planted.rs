@@ -20,7 +20,7 @@ struct Fault {
 const LINES: usize = 20;
 const SCENARIOS: u64 = 64;
 
-const FAULTS: [Fault; 11] = [
+const FAULTS: [Fault; 12] = [
     Fault {
         about: "a task that is pinned to one CPU is lost when it wakes with a nice value",
         edits: &[(
@@ -151,6 +151,21 @@ const FAULTS: [Fault; 11] = [
             "\tscx_bpf_dsq_insert(p, QUEUE, p->pid % 2 ? quantum : 4 * quantum, enq_flags);",
         )],
         shows: "unfair",
+    },
+    Fault {
+        about: "a CPU that comes back is not counted, and when all but one have gone no task is queued",
+        edits: &[
+            (
+                "void BPF_STRUCT_OPS(rr_cpu_offline, s32 cpu)\n{\n",
+                "void BPF_STRUCT_OPS(rr_cpu_offline, s32 cpu)\n{\n\taway++;\n",
+            ),
+            ("/* The one queue. */", "static u32 away;\n\n/* The one queue. */"),
+            (
+                "\tscx_bpf_dsq_insert(p, QUEUE, quantum, enq_flags);",
+                "\tif (away && away + 1 >= scx_bpf_nr_cpu_ids())\n\t\treturn;\n\tscx_bpf_dsq_insert(p, QUEUE, quantum, enq_flags);",
+            ),
+        ],
+        shows: "stall",
     },
 ];
 

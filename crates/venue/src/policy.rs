@@ -68,6 +68,13 @@ impl Scheduler {
 pub const KERNEL: &str = "kernel";
 
 impl Policy {
+    /// Whether it stays in charge when CPUs go offline and come back.
+    pub fn takes_hotplug(&self) -> bool {
+        let Scheduler::Object { policy, .. } = &self.scheduler else { return false };
+        let has = |name| policy.object.ops().is_ok_and(|ops| ops.operation(name).is_some());
+        has("cpu_offline") && has("cpu_online")
+    }
+
     /// Finds a policy by what the user wrote, compiles it if it is a source, and settles its parameters.
     pub fn find(spec: &PolicySpec) -> Result<Policy, VenueError> {
         if let Reference::Name(name) = &spec.reference {

@@ -134,7 +134,7 @@ impl From<SearchError> for Failure {
     fn from(error: SearchError) -> Failure {
         match error {
             SearchError::Venue(error) => error.into(),
-            SearchError::Folder { .. } => Failure::Failed(error.to_string()),
+            SearchError::Folder { .. } | SearchError::Foreign(_) => Failure::Failed(error.to_string()),
         }
     }
 }
