@@ -1,13 +1,11 @@
 //! CPUs that go offline and come back.
 
-use crate::lab::{self, stays};
+use crate::lab::{self, lawful as run, stays};
 use schedlab_bpf::Executor;
-use schedlab_metrics::collector::Collector;
-use schedlab_metrics::validator::{Expectations, Validator};
 use schedlab_model::scenario::Scenario;
 use schedlab_model::trace::*;
 use schedlab_model::workload::Workload;
-use schedlab_sim::{Outcome, RunError};
+use schedlab_sim::RunError;
 
 /// CPUs 1 and 2 of three are away in the second second of three.
 const AWAY: &str = "[[hotplug]]\nat = \"1s\"\noffline = \"1-2\"\n[[hotplug]]\nat = \"2s\"\nonline = \"1-2\"\n";
@@ -15,18 +13,6 @@ const AWAY: &str = "[[hotplug]]\nat = \"1s\"\noffline = \"1-2\"\n[[hotplug]]\nat
 fn workload(tables: &str) -> Workload {
     let text = format!("name = \"t\"\n[machine]\ncpus = 3\n[run]\nduration = \"3s\"\n{AWAY}{tables}");
     Scenario::parse(&text, "t").unwrap().compile().unwrap_or_else(|error| panic!("{tables}: {error}"))
-}
-
-/// A run that obeys the laws of every trace.
-fn run(workload: &Workload, policy: &str) -> (Vec<Event>, Outcome) {
-    let mut events = Vec::new();
-    let validator = Validator::new(Expectations { workload: Some(workload), ..Expectations::default() });
-    let mut sinks = ((&mut events, Collector::new(workload)), validator);
-    let outcome = lab::run_into(&mut sinks, workload, policy, Executor::Machine, &[]).unwrap();
-    let findings = sinks.1.into_findings();
-    assert!(findings.is_lawful(), "{policy}: {:#?}", findings.reported);
-    assert_eq!(sinks.0.1.conservation(), Ok(()), "{policy}");
-    (events, outcome)
 }
 
 /// How much CPU time a task had on CPUs between two instants, in whole milliseconds.

@@ -63,6 +63,18 @@ pub fn measured(workload: &Workload, policy: &str) -> RunMeasures {
     sinks.0.into_measures()
 }
 
+/// A run as machine code that obeys the laws of every trace.
+pub fn lawful(workload: &Workload, policy: &str) -> (Vec<Event>, Outcome) {
+    let mut events = Vec::new();
+    let validator = Validator::new(Expectations { workload: Some(workload), ..Expectations::default() });
+    let mut sinks = ((&mut events, Collector::new(workload)), validator);
+    let outcome = run_into(&mut sinks, workload, policy, Executor::Machine, &[]).unwrap();
+    let findings = sinks.1.into_findings();
+    assert!(findings.is_lawful(), "{policy}: {:#?}", findings.reported);
+    assert_eq!(sinks.0.1.conservation(), Ok(()), "{policy}");
+    (events, outcome)
+}
+
 /// Runs as machine code with the policy's own parameters.
 pub fn run(workload: &Workload, policy: &str) -> Result<Run, RunError> {
     run_with(workload, policy, Executor::Machine, &[])

@@ -1,9 +1,6 @@
 //! What the simulated machine does and takes as a kernel does: tasks that arrive, sleeps, interrupts.
 
-use crate::lab;
-use schedlab_bpf::Executor;
-use schedlab_metrics::collector::Collector;
-use schedlab_metrics::validator::{Expectations, Validator};
+use crate::lab::{self, lawful as run};
 use schedlab_model::ids::TaskId;
 use schedlab_model::machine::Costs;
 use schedlab_model::scenario::Scenario;
@@ -22,18 +19,6 @@ fn with(workload: &Workload, costs: Costs) -> Workload {
     let mut workload = workload.clone();
     workload.machine.costs = costs;
     workload
-}
-
-/// A run that obeys the laws of every trace.
-fn run(workload: &Workload, policy: &str) -> (Vec<Event>, Outcome) {
-    let mut events = Vec::new();
-    let validator = Validator::new(Expectations { workload: Some(workload), ..Expectations::default() });
-    let mut sinks = ((&mut events, Collector::new(workload)), validator);
-    let outcome = lab::run_into(&mut sinks, workload, policy, Executor::Machine, &[]).unwrap();
-    let findings = sinks.1.into_findings();
-    assert!(findings.is_lawful(), "{policy}: {:#?}", findings.reported);
-    assert_eq!(sinks.0.1.conservation(), Ok(()), "{policy}");
-    (events, outcome)
 }
 
 /// When each task came to be.

@@ -15,8 +15,8 @@ use schedlab_model::ids::{ControlGroupId, CpuId};
 use schedlab_model::rng::Rng;
 use schedlab_model::workload::{Birth, Hotplug, Kind, Role};
 use std::collections::HashMap;
-use std::sync::Mutex;
 use std::sync::atomic::Ordering::*;
+use std::sync::{Mutex, mpsc};
 use std::thread::Scope;
 
 /// What each thread gets for a stack.
@@ -66,13 +66,14 @@ pub fn run(site: &Site) -> i32 {
     share_heap();
     site.shared.control().master.store(std::process::id() as i32, Relaxed);
     let outbox = Outbox { shared: &site.shared, orders: Mutex::default() };
-    std::thread::scope(|scope| {
+    let code = std::thread::scope(|scope| {
         let master = Master { site, scope, outbox: &outbox };
         let code = master.run();
-        let code = master.stop().unwrap_or(code);
-        bring_back(site.workload);
-        code
-    })
+        master.stop().unwrap_or(code)
+    });
+    // When nobody takes CPUs away any more.
+    bring_back(site.workload);
+    code
 }
 
 /// Orders of running tasks that only the master can carry out.
@@ -250,6 +251,7 @@ impl<'env> Master<'_, 'env> {
         let end = start.saturating_add(self.site.workload.run.duration.ns());
         let mut arrivals = Arrivals::new(self.site, start);
         let mut plugs = Plugs::new(self.site.workload, start);
+        let plugger = self.plugger();
         let warmup = start.saturating_add(self.site.workload.run.warmup.ns());
         let mut is_warm = warmup == start || self.site.control_groups.is_empty();
         loop {
@@ -272,10 +274,8 @@ impl<'env> Master<'_, 'env> {
                 self.count_groups(Moment::Begin);
                 is_warm = true;
             }
-            let due = plugs.due(now);
-            if !due.is_empty() {
-                // It takes milliseconds, and tasks arrive meanwhile.
-                self.scope.spawn(move || plug_all(due));
+            for event in plugs.due(now) {
+                plugger.send(*event).expect("it takes events as long as there are some");
             }
             let until = if is_warm { end } else { warmup }.min(plugs.next_ns());
             if next <= now {
@@ -288,6 +288,20 @@ impl<'env> Master<'_, 'env> {
                 futex::wait_for(&control.calls, calls, next.min(until) - now);
             }
         }
+    }
+
+    /// A thread that has CPUs go and come, one after the other: it takes milliseconds, and tasks arrive meanwhile.
+    fn plugger(&self) -> mpsc::Sender<Hotplug> {
+        let (sender, events) = mpsc::channel();
+        if !self.site.workload.hotplug.is_empty() {
+            self.scope.spawn(move || {
+                if events.iter().any(|event| plug(&event).is_err()) {
+                    // The run is not what it should be.
+                    leave_at_once(code::PLUG);
+                }
+            });
+        }
+        sender
     }
 
     /// Keeps what the kernel counts of the control groups now.
@@ -365,14 +379,6 @@ impl<'env> Master<'_, 'env> {
         let [threads, processes] = &self.site.shared.control().tasks_cpu_ns;
         threads.store(process_cpu_ns().saturating_sub(thread_cpu_ns()), Relaxed);
         processes.store(buried.values().sum(), Relaxed);
-    }
-}
-
-/// Has CPUs go and come, one after the other.
-fn plug_all(events: &[Hotplug]) {
-    if events.iter().any(|event| plug(event).is_err()) {
-        // The run is not what it should be.
-        leave_at_once(code::PLUG);
     }
 }
 

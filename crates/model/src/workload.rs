@@ -408,13 +408,12 @@ impl Workload {
 
     /// The CPUs on which one of a role's tasks may be at some time: all, where none of those that it may use is there at some time.
     pub fn possible_cpus(&self, role: &Role) -> CpuSet {
-        let cpus = self.machine.cpus();
-        let events = self.hotplug.iter().enumerate().filter(|(_, event)| !event.online);
-        let are_gone = |number: usize| {
-            let online = Hotplug::online(&self.hotplug[..=number], cpus);
-            role.all_cpus().any(|set| set.iter().all(|cpu| !online.contains(cpu)))
-        };
-        if events.into_iter().any(|(number, _)| are_gone(number)) { CpuSet::first(cpus) } else { role.possible_cpus() }
+        let is_gone = |set: &CpuSet, before: &[Hotplug]| set.iter().all(|cpu| !Hotplug::is_online(before, cpu));
+        let mut moments = (1..=self.hotplug.len()).map(|count| &self.hotplug[..count]);
+        match moments.any(|before| role.all_cpus().any(|set| is_gone(set, before))) {
+            true => CpuSet::first(self.machine.cpus()),
+            false => role.possible_cpus(),
+        }
     }
 
     /// Says that tasks of these roles, which are all that is left, wait at these steps for what no task gives any more.

@@ -263,8 +263,8 @@ fn several_cpus_repeat_bit_for_bit_elsewhere_and_beside_busy_processes() {
     assert_eq!(first, second);
     let (result, _) = first;
     assert!(result.contains("50000000 instructions of each CPU a second, 16 at a time"), "{result}");
-    // Three tasks on two CPUs: a worker shares at most with one other most of the time, and with both while a CPU is away.
-    assert!(mean_response_ms(&result, 0) < 100.0, "{result}");
+    // Three tasks on two CPUs: a worker shares at most with one other most of the time.
+    assert!(mean_response_ms(&result, 0) < 70.0, "{result}");
     let parsed: serde_json::Value = serde_json::from_str(&result).unwrap();
     let idle = |cpu: usize| parsed["cpus"][cpu]["idle_frac"].as_f64().unwrap();
     assert!(idle(1) > 0.15 && idle(0) < 0.1, "{} {}", idle(0), idle(1));

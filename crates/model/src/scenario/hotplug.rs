@@ -66,7 +66,7 @@ fn refusal(before: &[workload::Hotplug], cpu: CpuId, online: bool, cpus: u32) ->
     if cpu == FIRST {
         return Some("CPU 0 is always online, as on a real machine: name others".into());
     }
-    let is_online = before.iter().rfind(|event| event.cpu == cpu).is_none_or(|event| event.online);
+    let is_online = workload::Hotplug::is_online(before, cpu);
     (is_online == online).then(|| format!("CPU {cpu} is {} already", if online { "online" } else { "offline" }))
 }
 

@@ -1,6 +1,6 @@
 //! CPUs that leave the machine during a run, and come back.
 
-use crate::{cpuset::CpuSet, ids::CpuId, time::Time};
+use crate::{ids::CpuId, time::Time};
 use serde::{Deserialize, Serialize};
 
 /// A CPU leaves the machine or comes back.
@@ -15,9 +15,8 @@ pub struct Hotplug {
 }
 
 impl Hotplug {
-    /// The CPUs that are there after these of a machine with `cpus` CPUs.
-    pub fn online(events: &[Hotplug], cpus: u32) -> CpuSet {
-        let is_there = |cpu: &CpuId| events.iter().rfind(|event| event.cpu == *cpu).is_none_or(|event| event.online);
-        CpuSet::first(cpus).iter().filter(is_there).collect()
+    /// Whether a CPU is there after these.
+    pub fn is_online(events: &[Hotplug], cpu: CpuId) -> bool {
+        events.iter().rfind(|event| event.cpu == cpu).is_none_or(|event| event.online)
     }
 }

@@ -88,7 +88,7 @@ pub struct Core {
     pub other_sets: Vec<(CpuSet, u32)>,
     /// All CPUs.
     pub all_cpus: Mask,
-    /// Those that are there.
+    /// Those that are there (`cpu_active_mask`).
     pub online_cpus: Mask,
     /// How many are not.
     pub offline: u32,

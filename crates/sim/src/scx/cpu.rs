@@ -46,8 +46,6 @@ pub struct Cpu {
     pub makes_room: bool,
     /// What the real-time class may have.
     pub limit: Limit,
-    /// Whether it is not there (`cpu_active_mask` without it).
-    pub is_offline: bool,
     /// Tasks of the policy that run or wait here. Counted where there are real-time tasks.
     pub policy_tasks: u32,
 }
@@ -75,7 +73,6 @@ impl Cpu {
             is_released: false,
             makes_room: false,
             limit: Limit::new(rules),
-            is_offline: false,
             policy_tasks: 0,
         }
     }

@@ -186,16 +186,14 @@ impl Core {
         if !self.allowed(slot).contains(queue) {
             let name = self.world.name(slot);
             self.error(format!("SCX_DSQ_LOCAL[_ON] target CPU {queue} not allowed for {name}"));
-            let global = self.cpus.len();
-            return self.enqueue_in(global, slot, flags);
-        }
-        if !self.is_online(queue) {
+        } else if !self.is_online(queue) {
             self.events.dispatch_local_dsq_offline();
-            let global = self.cpus.len();
-            return self.enqueue_in(global, slot, flags);
+        } else {
+            self.migrate(slot, queue);
+            return self.enqueue_in(queue, slot, flags);
         }
-        self.migrate(slot, queue);
-        self.enqueue_in(queue, slot, flags);
+        let global = self.cpus.len();
+        self.enqueue_in(global, slot, flags);
     }
 
     /// Carries out the dispatches of `ops.dispatch` (`flush_dispatch_buf`).

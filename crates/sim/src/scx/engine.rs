@@ -120,9 +120,9 @@ impl Sim {
             self.call(Op::UpdateIdle, cpu, NONE, [cpu as u64, 1]);
         }
         self.begin_unseen();
-        let plugs: Vec<u64> = self.core.world.workload.hotplug.iter().map(|event| event.at.ns()).collect();
-        for (index, at_ns) in plugs.into_iter().enumerate() {
-            self.core.world.timers.push(at_ns, Due::Hotplug(index as u32));
+        let workload = self.core.world.workload.clone();
+        for (index, event) in workload.hotplug.iter().enumerate() {
+            self.core.world.timers.push(event.at.ns(), Due::Hotplug(index as u32));
         }
         self.core.world.timers.push(self.patience_ns(), Due::Watchdog);
         self.settle();

@@ -46,7 +46,6 @@ impl Sim {
         waker: Option<u32>,
         source: WakeSource,
     ) {
-        let here = self.core.present(here);
         (self.core.this_cpu, self.core.told_ns) = (here, self.core.cpu(here).accounted_ns);
         let realtime = self.core.entity(slot).is_realtime();
         let (cpu, selected) =

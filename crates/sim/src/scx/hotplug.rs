@@ -21,7 +21,7 @@ impl Core {
     /// Whether a CPU is there.
     #[inline]
     pub fn is_online(&self, cpu: u32) -> bool {
-        self.offline == 0 || !self.cpu(cpu).is_offline
+        self.offline == 0 || self.online_cpus.contains(cpu)
     }
 
     /// Those of a set that are there.
@@ -58,7 +58,6 @@ impl Sim {
     }
 
     fn take_offline(&mut self, cpu: u32) {
-        self.core.cpu_mut(cpu).is_offline = true;
         self.core.offline += 1;
         self.core.online_cpus.remove(cpu);
         self.gather(cpu);
@@ -70,7 +69,6 @@ impl Sim {
     }
 
     fn take_online(&mut self, cpu: u32) {
-        self.core.cpu_mut(cpu).is_offline = false;
         self.core.offline -= 1;
         self.core.online_cpus.insert(cpu);
         self.tell_policy(Op::CpuOnline, cpu, "online");

@@ -47,7 +47,7 @@ impl Sim {
         self.free_places();
         let workload = self.core.world.workload.clone();
         let role = &workload.roles[birth.role.index()];
-        let here = birth.by().map_or_else(|| first_cpu(role), |by| self.core.entity(by).cpu);
+        let here = self.core.present(birth.by().map_or_else(|| first_cpu(role), |by| self.core.entity(by).cpu));
         let slot = self.core.world.create(birth, here);
         let first = role.start_on.map_or(here, |c| c.0);
         if let Err(full) = self.core.add_entity(slot, first, role.class) {
