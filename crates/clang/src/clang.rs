@@ -49,6 +49,13 @@ impl Clang {
         }
     }
 
+    /// The compiler's file, for a build script that is to run again where that is another: a command without a folder is looked for
+    /// where the shell would find it.
+    pub fn file(&self) -> Option<PathBuf> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        std::env::split_paths(&path).map(|folder| folder.join(&self.command)).find(|file| file.is_file())
+    }
+
     /// Runs the compiler on `source` with upstream's and our headers from `headers`, `-c` or `-E` being `mode`. The
     /// working directory is the source's own and every path is mapped, so that no place of this machine enters the
     /// output.
@@ -105,12 +112,21 @@ const FLAGS: [&str; 11] = [
 /// How far above its source a scheduler's own headers are looked for: sched-ext/scx has five folders between them.
 const FOLDERS_ABOVE: usize = 6;
 
-/// The headers that a scheduler brings along: the nearest folder `include` above its source that has upstream's main
-/// header. They come before ours, since a scheduler is written for one state of them.
+/// The headers that a scheduler brings along: the nearest folder `include` above its source of which a folder has headers for
+/// BPF programs, as upstream's `scx/common.bpf.h`. They come before ours, since a scheduler is written for one state of them.
 fn own_headers(source: &Path) -> Option<PathBuf> {
     let source = source.canonicalize().ok()?;
     let folders = source.ancestors().skip(1).take(FOLDERS_ABOVE).map(|folder| folder.join("include"));
-    folders.into_iter().find(|include| include.join("scx/common.bpf.h").is_file())
+    folders.into_iter().find(|include| entries(include).any(|folder| entries(&folder).any(|file| is_bpf_header(&file))))
+}
+
+/// What is in a folder; nothing in what is none.
+fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    fs::read_dir(folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()))
+}
+
+fn is_bpf_header(file: &Path) -> bool {
+    file.as_os_str().as_encoded_bytes().ends_with(b".bpf.h")
 }
 
 fn joined(before: &str, path: &Path, after: &str) -> OsString {
@@ -135,6 +151,14 @@ mod tests {
         assert_eq!(major("Debian clang version 19.1.7 (3~deb12u1)"), Some(19));
         assert_eq!(major("clang version 22.0.0git"), Some(22));
         assert_eq!(major("gcc (Debian) 12.2.0"), None);
+    }
+
+    #[test]
+    fn a_command_is_a_file_of_the_path() {
+        let file = |command: &str| Clang { command: command.into(), version: String::new() }.file();
+        assert!(file("sh").is_some_and(|file| file.ends_with("sh") && file.is_absolute()));
+        assert_eq!(file("/bin/sh"), Some("/bin/sh".into()), "a path is the file itself");
+        assert_eq!(file("no-such-compiler"), None);
     }
 
     #[test]

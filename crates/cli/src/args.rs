@@ -315,6 +315,9 @@ pub enum PoliciesCommand {
     New {
         /// Lower-case letters, digits and _
         name: String,
+        /// Copy this shipped policy into the folder NAME instead, with its headers and its description
+        #[arg(long, value_name = "POLICY")]
+        from: Option<String>,
     },
 }
 

@@ -210,7 +210,9 @@ impl From<InferError> for Failure {
 impl From<CreateError> for Failure {
     fn from(error: CreateError) -> Failure {
         match error {
-            CreateError::Name(_) | CreateError::Exists(_) => Failure::Input(error.to_string()),
+            CreateError::Name(_) | CreateError::Exists(_) | CreateError::Unknown(_) => {
+                Failure::Input(error.to_string())
+            }
             CreateError::Write { .. } => Failure::Failed(error.to_string()),
         }
     }

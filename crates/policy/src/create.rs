@@ -1,5 +1,8 @@
-//! Writes a minimal policy to start from, and a scenario that tests it.
+//! Writes a policy to start from: a minimal one with a scenario that tests it, or a copy of a shipped one with its headers.
 
+use crate::catalog::{UnknownPolicy, shipped};
+use crate::headers;
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,6 +16,9 @@ pub enum CreateError {
     /// A name that C or the kernel does not take.
     #[error("`{0}` is not a name for a policy: use 1 to 32 lower-case letters, digits and `_`, starting with a letter")]
     Name(String),
+    /// There is no such policy to copy.
+    #[error(transparent)]
+    Unknown(#[from] UnknownPolicy),
     /// There is one.
     #[error("{path} exists; choose another name or remove it", path = .0.display())]
     Exists(PathBuf),
@@ -29,10 +35,7 @@ pub enum CreateError {
 /// Writes `NAME.bpf.c`, a commented policy that runs, and `NAME.toml`, a scenario to test it, into `folder`. Returns their paths.
 /// Overwrites nothing.
 pub fn new_policy(name: &str, folder: &Path) -> Result<[PathBuf; 2], CreateError> {
-    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
-    if name.len() > 32 || !name.starts_with(|c: char| c.is_ascii_lowercase()) || !name.chars().all(plain) {
-        return Err(CreateError::Name(name.into()));
-    }
+    check_name(name)?;
     let paths = TEMPLATES.map(|(extension, _)| folder.join(format!("{name}{extension}")));
     if let Some(path) = paths.iter().find(|path| path.exists()) {
         return Err(CreateError::Exists(path.clone()));
@@ -43,14 +46,73 @@ pub fn new_policy(name: &str, folder: &Path) -> Result<[PathBuf; 2], CreateError
     Ok(paths)
 }
 
+/// Copies the shipped policy `of` into the new folder `NAME` below `folder`: its source as `NAME.bpf.c`, its description, and in
+/// `include` those of our headers that it includes, which then come before the program's own. Returns the path of the source.
+pub fn copy_of(of: &str, name: &str, folder: &Path) -> Result<PathBuf, CreateError> {
+    check_name(name)?;
+    let policy = shipped(of, &[])?;
+    let folder = folder.join(name);
+    fs::create_dir(&folder).map_err(|error| failed(&folder, error))?;
+    let path = folder.join(format!("{name}.bpf.c"));
+    let written =
+        write_copy(policy.source, of, name, &path).and_then(|()| write(&folder.join("README.md"), policy.readme));
+    if let Err(error) = written {
+        let _ = fs::remove_dir_all(&folder);
+        return Err(error);
+    }
+    Ok(path)
+}
+
+fn write_copy(source: &str, of: &str, name: &str, path: &Path) -> Result<(), CreateError> {
+    let include = path.with_file_name("include");
+    let ours = headers::texts(&["schedlab", of]).map_err(|error| failed(&include, error))?;
+    for (header, text) in included(source, &ours) {
+        let place = include.join(header);
+        let folder = place.parent().unwrap_or(&include);
+        fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
+        write(&place, text)?;
+    }
+    // The name under which a kernel shows it.
+    write(path, &source.replace(&format!(".name = \"{of}\""), &format!(".name = \"{name}\"")))
+}
+
+/// Those of `ours` that a source includes, and what these include.
+fn included<'a>(source: &str, ours: &'a BTreeMap<String, String>) -> BTreeMap<&'a str, &'a str> {
+    let mut found = BTreeMap::new();
+    let mut texts = vec![source];
+    while let Some(text) = texts.pop() {
+        let names = text.lines().filter_map(|line| line.strip_prefix("#include <")?.split('>').next());
+        for (name, text) in names.filter_map(|name| ours.get_key_value(name)) {
+            if found.insert(name.as_str(), text.as_str()).is_none() {
+                texts.push(text);
+            }
+        }
+    }
+    found
+}
+
+fn check_name(name: &str) -> Result<(), CreateError> {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    if name.len() > 32 || !name.starts_with(|c: char| c.is_ascii_lowercase()) || !name.chars().all(plain) {
+        return Err(CreateError::Name(name.into()));
+    }
+    Ok(())
+}
+
+fn failed(path: &Path, error: io::Error) -> CreateError {
+    match error.kind() {
+        io::ErrorKind::AlreadyExists => CreateError::Exists(path.into()),
+        _ => CreateError::Write { path: path.into(), error },
+    }
+}
+
 fn write(path: &Path, text: &str) -> Result<(), CreateError> {
     let file = fs::File::create_new(path);
     file.and_then(|mut file| io::Write::write_all(&mut file, text.as_bytes())).map_err(|error| {
-        if error.kind() == io::ErrorKind::AlreadyExists {
-            return CreateError::Exists(path.into());
+        if error.kind() != io::ErrorKind::AlreadyExists {
+            let _ = fs::remove_file(path);
         }
-        let _ = fs::remove_file(path);
-        CreateError::Write { path: path.into(), error }
+        failed(path, error)
     })
 }
 
@@ -68,6 +130,25 @@ mod tests {
         assert!(text.contains("my_first_enqueue") && !text.contains("NAME"));
         let compiled = crate::compile::compile_in(&path, crate::headers::test_cache().path()).unwrap();
         assert_eq!(compiled.warnings, "");
+    }
+
+    /// A copy has all that it includes, and what is changed in one of its headers changes it.
+    #[test]
+    fn a_copy_of_a_shipped_policy_is_compiled_with_its_own_headers() {
+        let (folder, cache) = (tempfile::tempdir().unwrap(), crate::headers::test_cache());
+        let compiled = |path: &Path| crate::compile::compile_in(path, cache.path()).unwrap();
+        for policy in crate::catalog().iter().filter(|policy| check_name(policy.name).is_ok()) {
+            let copy = compiled(&copy_of(policy.name, policy.name, folder.path()).unwrap());
+            assert_eq!(copy.warnings, "", "{}", policy.name);
+        }
+        let path = copy_of("ule", "mine", folder.path()).unwrap();
+        let (before, header) = (compiled(&path).object, folder.path().join("mine/include/ule/run_queue.bpf.h"));
+        let text = fs::read_to_string(&header).unwrap();
+        fs::write(&header, text.replace("#define TICKS_MAX 1024", "#define TICKS_MAX 512")).unwrap();
+        assert!(compiled(&path).object != before);
+        assert!(matches!(copy_of("ule", "mine", folder.path()), Err(CreateError::Exists(_))));
+        assert!(matches!(copy_of("uel", "other", folder.path()), Err(CreateError::Unknown(_))));
+        assert!(!folder.path().join("other").exists());
     }
 
     #[test]

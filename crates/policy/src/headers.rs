@@ -2,7 +2,8 @@
 
 use crate::cache;
 use schedlab_model::hash::sha256;
-use std::io;
+use std::collections::BTreeMap;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -26,6 +27,22 @@ fn unpack(folder: &Path) -> io::Result<()> {
     let mut archive = tar::Archive::new(decoder);
     archive.set_preserve_mtime(false);
     archive.unpack(folder).map_err(with_cause)
+}
+
+/// The texts of the headers in some folders of the archive, by the path with which they are included.
+pub fn texts(folders: &[&str]) -> io::Result<BTreeMap<String, String>> {
+    let decoder = ruzstd::decoding::StreamingDecoder::new(ARCHIVE).map_err(io::Error::other)?;
+    let mut texts = BTreeMap::new();
+    for entry in tar::Archive::new(decoder).entries()? {
+        let mut entry = entry?;
+        let path = entry.path()?.to_string_lossy().into_owned();
+        if folders.iter().any(|folder| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))) {
+            let mut text = String::new();
+            entry.read_to_string(&mut text)?;
+            texts.insert(path, text);
+        }
+    }
+    Ok(texts)
 }
 
 /// The archive's reader says what it tried, and leaves why it failed to the cause of its error.

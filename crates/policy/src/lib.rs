@@ -28,7 +28,7 @@ pub use catalog::{Shipped, UnknownPolicy, catalog, shipped};
 #[cfg(unix)]
 pub use compile::{CompileError, Compiled, compile};
 #[cfg(unix)]
-pub use create::{CreateError, new_policy};
+pub use create::{CreateError, copy_of, new_policy};
 #[cfg(unix)]
 pub use find::{FindError, Policy, find};
 #[cfg(unix)]

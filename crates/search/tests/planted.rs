@@ -1,16 +1,19 @@
-//! Faults planted in copies of a shipped policy are found, and made small; the copy as it is has none.
+//! Faults planted in copies of shipped policies are found, and made small; the copy of one that lets nobody starve has none as it is.
 
 use schedlab_campaign::Runner;
 use schedlab_model::scenario::Scenario;
 use schedlab_model::time::Time;
-use schedlab_policy::{PolicySpec, catalog};
+use schedlab_policy::{PolicySpec, copy_of};
 use schedlab_search::{Bounds, Found, Options, Search};
 use schedlab_venue::{Monitor, Policy};
 use std::fs;
 use std::path::Path;
 
-/// A fault: what it is, what is put in the place of what, and the name under which it is found.
+/// A fault: of which policy and in which of its files, what it is, what is put in the place of what, and the name under which
+/// it is found.
 struct Fault {
+    policy: &'static str,
+    file: &'static str,
     about: &'static str,
     edits: &'static [(&'static str, &'static str)],
     shows: &'static str,
@@ -20,8 +23,13 @@ struct Fault {
 const LINES: usize = 20;
 const SCENARIOS: u64 = 64;
 
-const FAULTS: [Fault; 12] = [
+/// The source itself, and not one of its headers.
+const SOURCE: &str = "copy.bpf.c";
+
+const FAULTS: [Fault; 13] = [
     Fault {
+        policy: "rr",
+        file: SOURCE,
         about: "a task that is pinned to one CPU is lost when it wakes with a nice value",
         edits: &[(
             "\tscx_bpf_dsq_insert(p, QUEUE, quantum, enq_flags);",
@@ -31,6 +39,8 @@ const FAULTS: [Fault; 12] = [
         shows: "stall",
     },
     Fault {
+        policy: "rr",
+        file: SOURCE,
         about: "a nice level starves: its queue is looked at only when the other one is empty",
         edits: &[
             (
@@ -49,6 +59,8 @@ const FAULTS: [Fault; 12] = [
         shows: "stall",
     },
     Fault {
+        policy: "rr",
+        file: SOURCE,
         about: "a queue that is never drained: that of the class batch",
         edits: &[
             (
@@ -63,6 +75,8 @@ const FAULTS: [Fault; 12] = [
         shows: "stall",
     },
     Fault {
+        policy: "rr",
+        file: SOURCE,
         about: "a task is sent to the CPU where it ran last, on which it may not run any more",
         edits: &[(
             "\tscx_bpf_dsq_insert(p, QUEUE, quantum, enq_flags);",
@@ -72,11 +86,15 @@ const FAULTS: [Fault; 12] = [
         shows: "fault",
     },
     Fault {
+        policy: "rr",
+        file: SOURCE,
         about: "a missed kick: a task waits on the CPU where it was, and nobody wakes the CPUs that idle",
         edits: &[("\ts32 cpu = scx_bpf_select_cpu_dfl(p, prev_cpu, 0, &idle);\n", "\ts32 cpu = prev_cpu;\n")],
         shows: "idle-beside-work",
     },
     Fault {
+        policy: "rr",
+        file: SOURCE,
         about: "an off-by-one: a slice of a nanosecond less than nothing is a slice without an end",
         edits: &[(
             "\t\tscx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, quantum, 0);",
@@ -85,6 +103,8 @@ const FAULTS: [Fault; 12] = [
         shows: "stall",
     },
     Fault {
+        policy: "rr",
+        file: SOURCE,
         about: "a leak: an element of a map for each task that comes, and none is ever given back",
         edits: &[
             (
@@ -100,6 +120,8 @@ const FAULTS: [Fault; 12] = [
         shows: "stall",
     },
     Fault {
+        policy: "rr",
+        file: SOURCE,
         about: "virtual time without a place: a new task begins at zero, and so goes before all that ran",
         edits: &[
             (
@@ -119,6 +141,8 @@ const FAULTS: [Fault; 12] = [
         shows: "long-wait",
     },
     Fault {
+        policy: "rr",
+        file: SOURCE,
         about: "a task that changes its CPUs while it waits is put back into a queue of that moment's CPU alone",
         edits: &[
             (
@@ -137,6 +161,8 @@ const FAULTS: [Fault; 12] = [
         shows: "stall",
     },
     Fault {
+        policy: "rr",
+        file: SOURCE,
         about: "an underflow: what is left of a slice is what was used less than it, and without an end when more was used",
         edits: &[(
             "\tif (scx_bpf_dsq_move_to_local(QUEUE, 0))\n\t\treturn;",
@@ -145,6 +171,8 @@ const FAULTS: [Fault; 12] = [
         shows: "stall",
     },
     Fault {
+        policy: "rr",
+        file: SOURCE,
         about: "every other task has slices of four times the length",
         edits: &[(
             "\tscx_bpf_dsq_insert(p, QUEUE, quantum, enq_flags);",
@@ -153,6 +181,8 @@ const FAULTS: [Fault; 12] = [
         shows: "unfair",
     },
     Fault {
+        policy: "rr",
+        file: SOURCE,
         about: "a CPU that comes back is not counted, and when all but one have gone no task is queued",
         edits: &[
             (
@@ -167,17 +197,29 @@ const FAULTS: [Fault; 12] = [
         ],
         shows: "stall",
     },
+    Fault {
+        policy: "linux-o1",
+        file: SOURCE,
+        about: "the arrays change places only where nobody has expired: those that have are never served again",
+        edits: &[(
+            "\tif (!head && !(takes_part && t->array == rq->active)) {",
+            "\tif (!head && !(takes_part && t->array == rq->active) && !rq->expired_since) {",
+        )],
+        shows: "stall",
+    },
 ];
 
-/// A copy of round robin with some edits.
-fn copy(folder: &Path, edits: &[(&str, &str)]) -> Policy {
-    let mut source = catalog().iter().find(|shipped| shipped.name == "rr").expect("it ships").source.to_string();
+/// A copy of a policy with some edits in one of its files.
+fn copy(folder: &Path, policy: &str, file: &str, edits: &[(&str, &str)]) -> Policy {
+    let _ = fs::remove_dir_all(folder.join("copy"));
+    let path = copy_of(policy, "copy", folder).expect("it ships");
+    let changed = folder.join("copy").join(file);
+    let mut text = fs::read_to_string(&changed).expect("the copy has it");
     for (from, to) in edits {
-        assert!(source.contains(from), "rr has no `{from}`");
-        source = source.replacen(from, to, 1);
+        assert!(text.contains(from), "{policy}: {file} has no `{from}`");
+        text = text.replacen(from, to, 1);
     }
-    let path = folder.join("copy.bpf.c");
-    fs::write(&path, source).expect("the folder can be written to");
+    fs::write(&changed, text).expect("the folder can be written to");
     Policy::find(&PolicySpec::parse(path.to_str().expect("it is UTF-8")).expect("it is a policy")).expect("it compiles")
 }
 
@@ -185,8 +227,11 @@ fn bounds() -> Bounds {
     Bounds { idle: Some(0.25), longest_wait: Some(Time::from_ms(2_400)), jain: Some(0.8), ..Bounds::default() }
 }
 
-fn found(policy: &Policy, scenarios: u64) -> Vec<Found> {
-    let (monitor, bounds) = (Monitor::default(), bounds());
+/// What a search finds that the policy `reference` does not show, too.
+fn found(policy: &Policy, scenarios: u64, reference: Option<&str>) -> Vec<Found> {
+    let monitor = Monitor::default();
+    let shipped = |name: &str| Policy::find(&PolicySpec::parse(name).unwrap()).unwrap();
+    let bounds = Bounds { reference: reference.map(shipped), ..bounds() };
     let runner = Runner::new(None, schedlab_campaign::threads(None), &monitor);
     let options = Options { seed: 1, scenarios: Some(scenarios), time: None, kernel: None, coverage: false };
     let mut search = Search::new(policy, &bounds, &runner, options, None);
@@ -198,7 +243,7 @@ fn found(policy: &Policy, scenarios: u64) -> Vec<Found> {
 fn planted_faults_are_found_and_made_small() {
     let folder = tempfile::tempdir().unwrap();
     for fault in &FAULTS {
-        let all = found(&copy(folder.path(), fault.edits), SCENARIOS);
+        let all = found(&copy(folder.path(), fault.policy, fault.file, fault.edits), SCENARIOS, Some(fault.policy));
         let shown = all.iter().find(|found| found.finding.kind.name().starts_with(fault.shows));
         let names: Vec<String> = all.iter().map(|found| found.finding.kind.name()).collect();
         let shown = shown.unwrap_or_else(|| panic!("{}: only {names:?}", fault.about));
@@ -211,22 +256,19 @@ fn planted_faults_are_found_and_made_small() {
 }
 
 #[test]
-fn policies_as_they_are_have_none() {
+fn a_policy_as_it_is_has_none() {
     let folder = tempfile::tempdir().unwrap();
-    let shipped = |name: &str| Policy::find(&PolicySpec::parse(name).unwrap()).unwrap();
-    for policy in [copy(folder.path(), &[]), shipped("rr")] {
-        // `make soak` looks at many more.
-        let all = found(&policy, SCENARIOS / 4);
-        let told: Vec<&str> = all.iter().map(|found| found.text.as_str()).collect();
-        assert!(all.is_empty(), "{}:\n{}", policy.label, told.join("\n"));
-    }
+    // `make soak` looks at many more.
+    let all = found(&copy(folder.path(), "rr", SOURCE, &[]), SCENARIOS / 4, None);
+    let told: Vec<&str> = all.iter().map(|found| found.text.as_str()).collect();
+    assert!(all.is_empty(), "{}", told.join("\n"));
 }
 
 /// The same seeds find the same, on any number of threads, and a search that was stopped continues.
 #[test]
 fn a_search_repeats_and_goes_on() {
     let folder = tempfile::tempdir().unwrap();
-    let policy = copy(folder.path(), FAULTS[2].edits);
+    let policy = copy(folder.path(), "rr", SOURCE, FAULTS[2].edits);
     let search = |threads: usize, scenarios: u64, output: Option<&Path>| {
         let (monitor, bounds) = (Monitor::default(), Bounds::default());
         let runner = Runner::new(None, threads, &monitor);

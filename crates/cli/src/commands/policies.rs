@@ -6,7 +6,7 @@ use super::verify;
 use crate::args::{PoliciesArgs, PoliciesCommand};
 use crate::failure::Failure;
 use crate::output;
-use schedlab_policy::{Parameter, PolicySpec, Shipped, catalog, new_policy};
+use schedlab_policy::{Parameter, PolicySpec, Shipped, catalog, copy_of, new_policy};
 use schedlab_report::wrap;
 use schedlab_venue::{Discipline, Need, Needs, Policy, Scheduler, VenueError, ideal_name, inspect};
 use std::path::Path;
@@ -17,7 +17,8 @@ const NAMES: usize = 20;
 /// Lists, shows one, or writes a new one.
 pub fn run(args: PoliciesArgs) -> Result<(), Failure> {
     match (args.command, args.policy) {
-        (Some(PoliciesCommand::New { name }), _) => new(&name),
+        (Some(PoliciesCommand::New { name, from: Some(of) }), _) => copy(&of, &name),
+        (Some(PoliciesCommand::New { name, from: None }), _) => new(&name),
         (None, Some(policy)) if args.source => source(&policy),
         (None, Some(policy)) if args.verify => verify::run(&policy, args.kernel.as_deref(), args.engine),
         (None, Some(policy)) => details(&policy, args.json),
@@ -35,7 +36,7 @@ fn list() -> Result<(), Failure> {
     for discipline in Discipline::ALL {
         text += &wrap(&format!("  {:<NAMES$}", ideal_name(discipline)), NAMES + 2, discipline.about());
     }
-    text += "\nYour own: ./FILE.bpf.c or ./FILE.bpf.o; `schedlab policies new NAME` starts one.\n";
+    text += "\nYour own: ./FILE.bpf.c or ./FILE.bpf.o; `schedlab policies new NAME` starts one, and with `--from POLICY` copies one.\n";
     output::print(&text)
 }
 
@@ -45,6 +46,15 @@ fn new(name: &str) -> Result<(), Failure> {
     output::print(&format!(
         "{policy} is written, and {test}, a scenario to test it. Try:\n\n    schedlab run heavy-load --policy {policy}\n    \
          schedlab run {test} --policy {policy} --check\n"
+    ))
+}
+
+fn copy(of: &str, name: &str) -> Result<(), Failure> {
+    let path = copy_of(of, name, Path::new("."))?;
+    let path = path.display();
+    output::print(&format!(
+        "{path} is written, a copy of {of}, and next to it `include` with its headers. Change them, and try:\n\n    \
+         schedlab compare heavy-load --policy {of},{path}\n"
     ))
 }
 

@@ -156,6 +156,30 @@ fn a_new_policy_runs_at_once() {
     assert!(again.err.contains("exists"), "{}", again.err);
 }
 
+/// A copy of a shipped policy does what that does until one of its headers is changed.
+#[test]
+fn a_copy_of_a_shipped_policy_has_its_own_headers() {
+    let lab = Lab::with_small();
+    let first = lab.out(&["policies", "new", "mine", "--from", "ule"]);
+    assert!(first.contains("./mine/mine.bpf.c is written, a copy of ule"), "{first}");
+    let switches = |policy: &str| {
+        lab.json(&["run", "small.toml", "--policy", policy, "--json", "--quiet"])["events"]["switches"].clone()
+    };
+    assert_eq!(switches("./mine/mine.bpf.c"), switches("ule"));
+    let header = lab.path("mine/include/ule/parameters.bpf.h");
+    let text = std::fs::read_to_string(&header).unwrap();
+    let changed = text.replace("PARAMETER(u32, slice, 0,", "PARAMETER(u32, slice, 1,");
+    assert_ne!(text, changed);
+    std::fs::write(&header, changed).unwrap();
+    assert_ne!(switches("./mine/mine.bpf.c"), switches("ule"));
+    for (name, of, part) in
+        [("mine", "ule", "./mine exists"), ("other", "uel", "there is no policy `uel`; did you mean `ule`")]
+    {
+        let output = lab.run(&["policies", "new", name, "--from", of]);
+        assert!(output.code == Some(2) && output.err.contains(part), "{}", output.err);
+    }
+}
+
 /// What `policies new` suggests, and its test: no CPU idles while a task waits that may run there.
 #[test]
 fn a_new_policy_passes_the_commands_that_come_with_it() {
