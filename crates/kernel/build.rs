@@ -8,9 +8,7 @@ fn main() {
     for path in ["build.rs", "bpf"] {
         println!("cargo::rerun-if-changed={path}");
     }
-    for variable in ["CLANG", "PATH"] {
-        println!("cargo::rerun-if-env-changed={variable}");
-    }
+    println!("cargo::rerun-if-env-changed=CLANG");
     if let Err(why) = build() {
         eprintln!("{why}");
         std::process::exit(1);
@@ -26,6 +24,10 @@ fn build() -> Result<(), String> {
     let tree = Upstream::locate(&manifest)?.kernel()?;
     headers::unpack(&tree, &include).map_err(|e| format!("{}: {e}", include.display()))?;
     let clang = Clang::find().map_err(|why| format!("cannot compile the recorder: {why}"))?;
+    // Not the variable PATH: another order of its folders would compile all again.
+    if let Some(file) = clang.file() {
+        println!("cargo::rerun-if-changed={}", file.display());
+    }
     let source: &Path = &crate_folder.join("bpf/recorder.bpf.c");
     let warnings = clang.compile(source, &include, &out.join("recorder.bpf.o"))?;
     for line in warnings.lines() {

@@ -13,9 +13,7 @@ fn main() {
     for path in [Path::new("build.rs"), &policies] {
         println!("cargo::rerun-if-changed={}", path.display());
     }
-    for variable in ["CLANG", "PATH"] {
-        println!("cargo::rerun-if-env-changed={variable}");
-    }
+    println!("cargo::rerun-if-env-changed=CLANG");
 
     let tree = header_tree(&policies).unwrap_or_else(|why| fail(&why));
     let headers = out.join("headers");
@@ -24,6 +22,10 @@ fn main() {
     fs::write(out.join("headers.tar.zst"), archive).expect("OUT_DIR is writable");
 
     let clang = Clang::find().unwrap_or_else(|why| fail(&format!("cannot compile the policies: {why}")));
+    // Not the variable PATH: another order of its folders would compile all again.
+    if let Some(file) = clang.file() {
+        println!("cargo::rerun-if-changed={}", file.display());
+    }
     let native = manifest_directory().join("src/native/bridge.bpf.c");
     println!("cargo::rerun-if-changed={}", native.display());
     compile(&clang, &native, &headers, &out.join("native.bpf.o"));
