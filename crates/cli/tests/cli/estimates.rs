@@ -44,7 +44,7 @@ fn too_much_is_refused_before_the_memory_is_gone() {
         format!("[channel.c]\n[[source]]\nchannel = \"c\"\narrivals = \"{gap}\"\nmessages = {messages}\n")
             + &task(worker)
     };
-    for (tables, part) in [
+    let cases = [
         (task(&format!("count = 9999999\n{once}")), "9999999 tasks are too many"),
         (task(&format!("count = 4294967295\n{once}")), "too many"),
         (task(&format!("count = 1048577\n{once}")), "at most 1048576 fit"),
@@ -87,10 +87,13 @@ fn too_much_is_refused_before_the_memory_is_gone() {
             "",
         ),
         (task("count = 4294967296\nonce = [{ compute = \"1ms\" }]"), "whole number"),
-    ] {
+    ];
+    for (number, (tables, part)) in cases.iter().enumerate() {
         let lab = Lab::new();
-        lab.write("s.toml", scenario("1000s", &tables));
-        for policy in ["rr", "ideal-fcfs"] {
+        lab.write("s.toml", scenario("1000s", tables));
+        // What tasks do is the same under both kinds of policies, and takes seconds until the memory is full.
+        let kinds: &[&str] = if number % 4 == 3 { &["rr", "ideal-fcfs"] } else { &["rr"] };
+        for policy in kinds {
             let output = run(&lab, "s.toml", policy);
             assert!(output.code.is_some(), "{policy}: {} was ended from outside", &tables[..tables.len().min(300)]);
             if !part.is_empty() {

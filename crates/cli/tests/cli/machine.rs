@@ -135,13 +135,11 @@ fn a_real_kernel_tells_policies_of_its_cpus() {
         return;
     }
     let lab = lab();
-    for cpus in ["1", "2"] {
-        let told = in_guest(&lab, &["--cpus", cpus, "--duration", "300ms", "--policy", "./told.bpf.c"]);
-        assert_eq!(told["policy"]["parameters"]["nr_cpu_ids"].to_string(), cpus);
-    }
+    let told = in_guest(&lab, &["--cpus", "2", "--duration", "100ms", "--policy", "./told.bpf.c"]);
+    assert_eq!(told["policy"]["parameters"]["nr_cpu_ids"], 2);
 }
 
-/// A verifier looks at what the parameters leave of a program.
+/// A verifier looks at what the parameters leave of a program. `make soak` asks about each rule and each shape.
 #[test]
 fn policies_for_machines_of_any_shape_are_taken_by_a_real_kernel() {
     if !may_virtualize(&[NEW]) {
@@ -149,8 +147,8 @@ fn policies_for_machines_of_any_shape_are_taken_by_a_real_kernel() {
     }
     let lab = lab();
     let shapes = ["threads_per_core=2,cores_per_llc=4,llcs_per_node=1", "cores_per_llc=8,llcs_per_node=1"];
-    let rules = ["cfs:", "cfs:version=4.9,", "eevdf:", "ule:", "ule:mode=freebsd,", "alb:domain=cache,", "linux-o1:"];
-    for (rule, shape) in rules.iter().flat_map(|rule| shapes.map(|shape| (rule, shape))) {
+    let rules = ["cfs:", "eevdf:", "ule:mode=freebsd,", "alb:domain=cache,", "linux-o1:"];
+    for (rule, shape) in rules.iter().zip(shapes.iter().cycle()) {
         let result = in_guest(&lab, &["--duration", "100ms", "--policy", &format!("{rule}{shape}")]);
         assert!(result["events"]["switches"].as_u64() > Some(0), "{rule}{shape}: {result}");
     }

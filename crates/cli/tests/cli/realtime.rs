@@ -35,7 +35,6 @@ fn a_real_time_task_does_not_keep_a_guest_from_ending() {
         return;
     }
     let cases: &[(&str, u32, u32, &[&str])] = &[
-        ("fifo:99", 1, 1, &["--policy", "kernel", "--kernel", "debian:12"]),
         ("rr:99", 2, 3, &["--policy", "kernel", "--kernel", "debian:12"]),
         ("fifo:99", 1, 2, &["--policy", "kernel", "--kernel", "debian:13"]),
         ("fifo:1", 1, 1, &["--policy", "fcfs", "--kernel", NEW]),
