@@ -22,18 +22,20 @@ pub fn identity() -> &'static str {
     HASH.get_or_init(|| sha256(ARCHIVE))
 }
 
+fn archive() -> io::Result<tar::Archive<impl Read>> {
+    ruzstd::decoding::StreamingDecoder::new(ARCHIVE).map(tar::Archive::new).map_err(io::Error::other)
+}
+
 fn unpack(folder: &Path) -> io::Result<()> {
-    let decoder = ruzstd::decoding::StreamingDecoder::new(ARCHIVE).map_err(io::Error::other)?;
-    let mut archive = tar::Archive::new(decoder);
+    let mut archive = archive()?;
     archive.set_preserve_mtime(false);
     archive.unpack(folder).map_err(with_cause)
 }
 
 /// The texts of the headers in some folders of the archive, by the path with which they are included.
 pub fn texts(folders: &[&str]) -> io::Result<BTreeMap<String, String>> {
-    let decoder = ruzstd::decoding::StreamingDecoder::new(ARCHIVE).map_err(io::Error::other)?;
     let mut texts = BTreeMap::new();
-    for entry in tar::Archive::new(decoder).entries()? {
+    for entry in archive()?.entries()? {
         let mut entry = entry?;
         let path = entry.path()?.to_string_lossy().into_owned();
         if folders.iter().any(|folder| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))) {

@@ -1,4 +1,4 @@
-//! Faults planted in copies of shipped policies are found, and made small; the copy of one that lets nobody starve has none as it is.
+//! Faults planted in copies of shipped policies are found, and made small; one that lets nobody starve has none as it is.
 
 use schedlab_campaign::Runner;
 use schedlab_model::scenario::Scenario;
@@ -9,11 +9,9 @@ use schedlab_venue::{Monitor, Policy};
 use std::fs;
 use std::path::Path;
 
-/// A fault: of which policy and in which of its files, what it is, what is put in the place of what, and the name under which
-/// it is found.
+/// A fault: in which policy, what it is, what is put in the place of what, and the name under which it is found.
 struct Fault {
     policy: &'static str,
-    file: &'static str,
     about: &'static str,
     edits: &'static [(&'static str, &'static str)],
     shows: &'static str,
@@ -23,13 +21,9 @@ struct Fault {
 const LINES: usize = 20;
 const SCENARIOS: u64 = 64;
 
-/// The source itself, and not one of its headers.
-const SOURCE: &str = "copy.bpf.c";
-
 const FAULTS: [Fault; 13] = [
     Fault {
         policy: "rr",
-        file: SOURCE,
         about: "a task that is pinned to one CPU is lost when it wakes with a nice value",
         edits: &[(
             "\tscx_bpf_dsq_insert(p, QUEUE, quantum, enq_flags);",
@@ -40,7 +34,6 @@ const FAULTS: [Fault; 13] = [
     },
     Fault {
         policy: "rr",
-        file: SOURCE,
         about: "a nice level starves: its queue is looked at only when the other one is empty",
         edits: &[
             (
@@ -60,7 +53,6 @@ const FAULTS: [Fault; 13] = [
     },
     Fault {
         policy: "rr",
-        file: SOURCE,
         about: "a queue that is never drained: that of the class batch",
         edits: &[
             (
@@ -76,7 +68,6 @@ const FAULTS: [Fault; 13] = [
     },
     Fault {
         policy: "rr",
-        file: SOURCE,
         about: "a task is sent to the CPU where it ran last, on which it may not run any more",
         edits: &[(
             "\tscx_bpf_dsq_insert(p, QUEUE, quantum, enq_flags);",
@@ -87,14 +78,12 @@ const FAULTS: [Fault; 13] = [
     },
     Fault {
         policy: "rr",
-        file: SOURCE,
         about: "a missed kick: a task waits on the CPU where it was, and nobody wakes the CPUs that idle",
         edits: &[("\ts32 cpu = scx_bpf_select_cpu_dfl(p, prev_cpu, 0, &idle);\n", "\ts32 cpu = prev_cpu;\n")],
         shows: "idle-beside-work",
     },
     Fault {
         policy: "rr",
-        file: SOURCE,
         about: "an off-by-one: a slice of a nanosecond less than nothing is a slice without an end",
         edits: &[(
             "\t\tscx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, quantum, 0);",
@@ -104,7 +93,6 @@ const FAULTS: [Fault; 13] = [
     },
     Fault {
         policy: "rr",
-        file: SOURCE,
         about: "a leak: an element of a map for each task that comes, and none is ever given back",
         edits: &[
             (
@@ -121,7 +109,6 @@ const FAULTS: [Fault; 13] = [
     },
     Fault {
         policy: "rr",
-        file: SOURCE,
         about: "virtual time without a place: a new task begins at zero, and so goes before all that ran",
         edits: &[
             (
@@ -142,7 +129,6 @@ const FAULTS: [Fault; 13] = [
     },
     Fault {
         policy: "rr",
-        file: SOURCE,
         about: "a task that changes its CPUs while it waits is put back into a queue of that moment's CPU alone",
         edits: &[
             (
@@ -162,7 +148,6 @@ const FAULTS: [Fault; 13] = [
     },
     Fault {
         policy: "rr",
-        file: SOURCE,
         about: "an underflow: what is left of a slice is what was used less than it, and without an end when more was used",
         edits: &[(
             "\tif (scx_bpf_dsq_move_to_local(QUEUE, 0))\n\t\treturn;",
@@ -172,7 +157,6 @@ const FAULTS: [Fault; 13] = [
     },
     Fault {
         policy: "rr",
-        file: SOURCE,
         about: "every other task has slices of four times the length",
         edits: &[(
             "\tscx_bpf_dsq_insert(p, QUEUE, quantum, enq_flags);",
@@ -182,7 +166,6 @@ const FAULTS: [Fault; 13] = [
     },
     Fault {
         policy: "rr",
-        file: SOURCE,
         about: "a CPU that comes back is not counted, and when all but one have gone no task is queued",
         edits: &[
             (
@@ -199,7 +182,6 @@ const FAULTS: [Fault; 13] = [
     },
     Fault {
         policy: "linux-o1",
-        file: SOURCE,
         about: "the arrays change places only where nobody has expired: those that have are never served again",
         edits: &[(
             "\tif (!head && !(takes_part && t->array == rq->active)) {",
@@ -209,17 +191,16 @@ const FAULTS: [Fault; 13] = [
     },
 ];
 
-/// A copy of a policy with some edits in one of its files.
-fn copy(folder: &Path, policy: &str, file: &str, edits: &[(&str, &str)]) -> Policy {
+/// A copy of a policy with some edits.
+fn copy(folder: &Path, policy: &str, edits: &[(&str, &str)]) -> Policy {
     let _ = fs::remove_dir_all(folder.join("copy"));
     let path = copy_of(policy, "copy", folder).expect("it ships");
-    let changed = folder.join("copy").join(file);
-    let mut text = fs::read_to_string(&changed).expect("the copy has it");
+    let mut source = fs::read_to_string(&path).expect("it is written");
     for (from, to) in edits {
-        assert!(text.contains(from), "{policy}: {file} has no `{from}`");
-        text = text.replacen(from, to, 1);
+        assert!(source.contains(from), "{policy} has no `{from}`");
+        source = source.replacen(from, to, 1);
     }
-    fs::write(&changed, text).expect("the folder can be written to");
+    fs::write(&path, source).expect("the folder can be written to");
     Policy::find(&PolicySpec::parse(path.to_str().expect("it is UTF-8")).expect("it is a policy")).expect("it compiles")
 }
 
@@ -227,10 +208,13 @@ fn bounds() -> Bounds {
     Bounds { idle: Some(0.25), longest_wait: Some(Time::from_ms(2_400)), jain: Some(0.8), ..Bounds::default() }
 }
 
+fn shipped(name: &str) -> Policy {
+    Policy::find(&PolicySpec::parse(name).unwrap()).unwrap()
+}
+
 /// What a search finds that the policy `reference` does not show, too.
 fn found(policy: &Policy, scenarios: u64, reference: Option<&str>) -> Vec<Found> {
     let monitor = Monitor::default();
-    let shipped = |name: &str| Policy::find(&PolicySpec::parse(name).unwrap()).unwrap();
     let bounds = Bounds { reference: reference.map(shipped), ..bounds() };
     let runner = Runner::new(None, schedlab_campaign::threads(None), &monitor);
     let options = Options { seed: 1, scenarios: Some(scenarios), time: None, kernel: None, coverage: false };
@@ -243,7 +227,7 @@ fn found(policy: &Policy, scenarios: u64, reference: Option<&str>) -> Vec<Found>
 fn planted_faults_are_found_and_made_small() {
     let folder = tempfile::tempdir().unwrap();
     for fault in &FAULTS {
-        let all = found(&copy(folder.path(), fault.policy, fault.file, fault.edits), SCENARIOS, Some(fault.policy));
+        let all = found(&copy(folder.path(), fault.policy, fault.edits), SCENARIOS, Some(fault.policy));
         let shown = all.iter().find(|found| found.finding.kind.name().starts_with(fault.shows));
         let names: Vec<String> = all.iter().map(|found| found.finding.kind.name()).collect();
         let shown = shown.unwrap_or_else(|| panic!("{}: only {names:?}", fault.about));
@@ -256,19 +240,21 @@ fn planted_faults_are_found_and_made_small() {
 }
 
 #[test]
-fn a_policy_as_it_is_has_none() {
+fn policies_as_they_are_have_none() {
     let folder = tempfile::tempdir().unwrap();
-    // `make soak` looks at many more.
-    let all = found(&copy(folder.path(), "rr", SOURCE, &[]), SCENARIOS / 4, None);
-    let told: Vec<&str> = all.iter().map(|found| found.text.as_str()).collect();
-    assert!(all.is_empty(), "{}", told.join("\n"));
+    for policy in [copy(folder.path(), "rr", &[]), shipped("rr")] {
+        // `make soak` looks at many more.
+        let all = found(&policy, SCENARIOS / 4, None);
+        let told: Vec<&str> = all.iter().map(|found| found.text.as_str()).collect();
+        assert!(all.is_empty(), "{}:\n{}", policy.label, told.join("\n"));
+    }
 }
 
 /// The same seeds find the same, on any number of threads, and a search that was stopped continues.
 #[test]
 fn a_search_repeats_and_goes_on() {
     let folder = tempfile::tempdir().unwrap();
-    let policy = copy(folder.path(), "rr", SOURCE, FAULTS[2].edits);
+    let policy = copy(folder.path(), "rr", FAULTS[2].edits);
     let search = |threads: usize, scenarios: u64, output: Option<&Path>| {
         let (monitor, bounds) = (Monitor::default(), Bounds::default());
         let runner = Runner::new(None, threads, &monitor);
