@@ -200,6 +200,7 @@ def run(
     threads: int | None = None,
     unchecked: bool = False,
     check: bool = False,
+    costs: bool = True,
     events: bool = False,
     trace: str | PathLike[str] | None = None,
     for_model: bool = False,
@@ -220,6 +221,7 @@ def run(
     :param threads: how many simulated runs happen in parallel; all cores by default
     :param unchecked: whether to execute a policy file as machine code, without checks of its memory accesses
     :param check: whether to check every event against what holds in every correct trace
+    :param costs: whether a virtual machine also measures what its scheduler takes
     :param events: whether to keep the events of the first run, for `Result.events`
     :param trace: a file for the trace of the first run, ``.parquet``, ``.pftrace`` (Perfetto) or ``.txt``
     :param for_model: whether the trace also has the calls of tasks, which `model` uses; only in ``sim``
@@ -241,6 +243,7 @@ def run(
             load=load,
             unchecked=unchecked,
             check=check,
+            costs=costs,
             traces=[*([kept_in] if events else []), *([trace] if trace is not None else [])],
             calls=for_model,
             listens=charts,
@@ -269,6 +272,7 @@ def compare(
     threads: int | None = None,
     unchecked: bool = False,
     check: bool = False,
+    costs: bool = True,
     charts: bool = True,
     perturb: int = 10,
     fresh: bool = False,
@@ -299,6 +303,7 @@ def compare(
         load=load,
         unchecked=unchecked,
         check=check,
+        costs=costs,
         traces=[],
         calls=False,
         listens=charts,

@@ -136,6 +136,7 @@ def run(
     load: str,
     unchecked: bool,
     check: bool,
+    costs: bool,
     traces: Sequence[str | PathLike[str]],
     calls: bool,
     listens: bool,

@@ -1,7 +1,12 @@
 """What several tests need."""
 
 import os
+import signal
 import subprocess
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +32,26 @@ LIMITED: dict[str, Any] = {
     "task": [{"name": "server", "control_group": "web", "loop": [{"compute": "12ms"}, {"sleep": "8ms"}]}],
     "run": {"duration": "2s", "seed": 7},
 }
+
+
+@contextmanager
+def a_worker_dies(client: Any) -> Iterator[None]:
+    """Kills a worker of a Dask cluster as soon as it is at work. What is done meanwhile ends only after that."""
+    with ThreadPoolExecutor(1) as pool:
+        killed = pool.submit(_kill_one, client)
+        yield
+        killed.result()
+
+
+def _kill_one(client: Any) -> None:
+    for _ in range(2000):
+        busy = [worker for worker, tasks in client.processing().items() if tasks]
+        if busy:
+            pids = client.run(os.getpid, workers=busy[:1])
+            os.kill(next(iter(pids.values())), signal.SIGKILL)
+            return
+        time.sleep(0.01)
+    raise AssertionError("no worker was ever at work")
 
 
 @pytest.fixture

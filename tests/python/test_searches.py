@@ -1,4 +1,4 @@
-"""Searches: the same faults from the command line, from Python, and from a cluster."""
+"""Searches: the same faults from the command line, from Python, and from a cluster whose workers die."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 from distributed import Client, LocalCluster
 
 import schedlab
-from conftest import CommandLine
+from conftest import CommandLine, a_worker_dies
 
 FLAGS = ("--scenarios", "160", "--longest-wait", "300ms", "--quiet")
 
@@ -24,10 +24,11 @@ def test_the_same_faults_are_found_wherever_it_is_searched(command_line: Command
     make_cluster: Any = LocalCluster
     make_client: Any = Client
     with (
-        make_cluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
+        make_cluster(n_workers=3, threads_per_worker=1, dashboard_address=":0") as cluster,
         make_client(cluster) as client,
     ):
-        there = schedlab.search("fcfs", scenarios=100, longest_wait="300ms", output=tmp_path / "there", client=client)
+        with a_worker_dies(client):
+            there = schedlab.search("fcfs", scenarios=100, longest_wait="300ms", output=tmp_path / "there", client=client)
         assert there.scenarios == 100
         # The same call with more goes on.
         there = schedlab.search("fcfs", scenarios=160, longest_wait="300ms", output=tmp_path / "there", client=client)

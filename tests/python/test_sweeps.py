@@ -1,9 +1,5 @@
 """Sweeps: the same table from the command line, from Python, and from a cluster whose workers die."""
 
-import os
-import signal
-import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +9,7 @@ import pytest
 from distributed import Client, LocalCluster
 
 import schedlab
-from conftest import CommandLine
+from conftest import CommandLine, a_worker_dies
 
 SPEC = """
 policy = ["rr", "mlfq"]
@@ -70,23 +66,9 @@ def test_the_table_is_the_same_wherever_it_is_made(command_line: CommandLine, tm
         make_cluster(n_workers=3, threads_per_worker=1, dashboard_address=":0") as cluster,
         make_client(cluster) as client,
     ):
-        killed = threading.Thread(target=_kill_one, args=(client,))
-        killed.start()
-        done = schedlab.sweep(DICTIONARY, tmp_path / "cluster", client=client)
-        killed.join()
+        with a_worker_dies(client):
+            done = schedlab.sweep(DICTIONARY, tmp_path / "cluster", client=client)
     assert done.made == 400 and of_folder(tmp_path / "cluster") == by_shell
-
-
-def _kill_one(client: Any) -> None:
-    """Kills a worker as soon as it is at work."""
-    for _ in range(2000):
-        busy = [worker for worker, tasks in client.processing().items() if tasks]
-        if busy:
-            pids = client.run(os.getpid, workers=busy[:1])
-            os.kill(next(iter(pids.values())), signal.SIGKILL)
-            return
-        time.sleep(0.01)
-    raise AssertionError("no worker was ever at work")
 
 
 def test_what_is_there_is_not_run_again(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ use crate::ear::Ear;
 use crate::place::Place;
 use schedlab_model::time::Time;
 use schedlab_model::workload::Workload;
-use schedlab_venue::{Executor, Policy, Scheduler};
+use schedlab_venue::{Executor, Policy, Scheduler, VenueName};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -25,6 +25,8 @@ pub struct Case {
     pub executor: Option<Executor>,
     /// See [`schedlab_venue::Request`].
     pub check: bool,
+    /// See [`schedlab_venue::Request`].
+    pub costs: bool,
     /// The listeners.
     pub ears: Vec<Arc<dyn Ear>>,
     /// Trace files to write of the first run.
@@ -49,7 +51,8 @@ impl Case {
     /// Everything that decides a run with this seed, except for the program and what the place is made of.
     pub fn identity(&self, seed: u64) -> String {
         let Case { scenario_hash, executor, check, .. } = self;
-        let how = format!("{executor:?}, checked {check}");
+        let measures_costs = self.costs && self.place.name == VenueName::Vm;
+        let how = format!("{executor:?}, checked {check}, costs {measures_costs}");
         [scenario_hash, &self.policy.identity(), &how, &seed.to_string()].map(String::as_str).join("\n")
     }
 

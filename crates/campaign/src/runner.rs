@@ -166,6 +166,7 @@ impl<'a> Runner<'a> {
             seed,
             executor: case.executor,
             check: case.check,
+            costs: case.costs,
         };
         let mut watch = Watch::new(self.monitor, is_wanted);
         let mut files = if run == 0 { open_traces(case, seed)? } else { Files(Vec::new()) };

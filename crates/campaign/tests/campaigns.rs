@@ -32,6 +32,7 @@ fn cases(workload: &Workload, policies: &str, runs: u32) -> Vec<Case> {
         seeds: seeds(1, runs),
         executor: None,
         check: true,
+        costs: false,
         ears: Vec::new(),
         traces: Vec::new(),
         keeps: Keeps::ToGoOn,

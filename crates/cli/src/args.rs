@@ -215,6 +215,9 @@ pub struct SharedArgs {
     /// default qemu for one CPU and bochs for several
     #[arg(long, value_name = "ENGINE")]
     pub engine: Option<EngineSpec>,
+    /// Do not let a virtual machine measure what its scheduler takes, which takes longer than a short run
+    #[arg(long)]
+    pub no_costs: bool,
     /// The seed of all random numbers, instead of the scenario's
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,

@@ -57,6 +57,7 @@ pub fn options(args: &SharedArgs, more: More) -> Options {
         runs: args.runs,
         executor: executor(args),
         check: args.check || cfg!(debug_assertions),
+        costs: !args.no_costs,
         traces: more.traces,
         listens: args.report.is_some(),
         perturb: more.perturb,

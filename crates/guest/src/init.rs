@@ -154,7 +154,8 @@ fn run(to: &mut FrameWriter<Port>) -> Result<(Outcome, Vec<Record>), Message> {
     let measured = measure(&job.workload, &settings, policy.as_mut(), Measurer::start, &mut go_on);
     calm();
     let costs = |measurer: io::Result<Measurer>| measurer.map_err(|error| error.to_string())?.measure();
-    let measured = measured.map(|(run, measurer)| (run, costs(measurer)));
+    // The process that would measure is there either way: a run is the same with its costs measured and without.
+    let measured = measured.map(|(run, measurer)| (run, job.costs.then(|| costs(measurer))));
     // Tasks may have failed because their policy did.
     let loaded = policy.map(InCharge::end).transpose().map_err(ejected)?;
     let (Measured { report, recorded, counted: _ }, costs) = measured.map_err(|error| match error {

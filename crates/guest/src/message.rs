@@ -23,6 +23,8 @@ pub struct Job {
     pub algorithm: String,
     /// The policy; none stands for the kernel's own scheduler.
     pub policy: Option<PolicyJob>,
+    /// Whether costs are measured after the run.
+    pub costs: bool,
 }
 
 /// A policy to be put in charge of a kernel.
@@ -158,8 +160,8 @@ pub struct Outcome {
     pub loaded: Option<Loaded>,
     /// How much work a nanosecond was.
     pub calibration: Calibration,
-    /// What the scheduler itself takes, measured after the run.
-    pub costs: Result<Costs, String>,
+    /// What the scheduler itself takes, measured after the run, where that was asked for.
+    pub costs: Option<Result<Costs, String>>,
     /// How many records were sent.
     pub records: u64,
 }

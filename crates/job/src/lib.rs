@@ -49,6 +49,8 @@ pub struct Options {
     pub executor: Option<Executor>,
     /// See [`schedlab_venue::Request`].
     pub check: bool,
+    /// See [`schedlab_venue::Request`].
+    pub costs: bool,
     /// Trace files to write of the first run under the first policy.
     pub traces: Vec<PathBuf>,
     /// Whether the first run of each policy is listened to, for a page.
@@ -237,7 +239,7 @@ impl Job {
 
     /// What is run, venue by venue.
     fn cases(&self, shares: &[Share]) -> Vec<Case> {
-        let Options { runs, executor, check, listens, .. } = self.options;
+        let Options { runs, executor, check, costs, listens, .. } = self.options;
         let ears: Vec<Arc<dyn Ear>> = if listens { vec![Arc::new(PageEar)] } else { Vec::new() };
         let of_share = |share: &Share| {
             let case = |entry: &Entry| {
@@ -250,6 +252,7 @@ impl Job {
                     seeds: seeds(self.options.seed.unwrap_or(workload.run.seed), runs),
                     executor,
                     check,
+                    costs,
                     ears: ears.clone(),
                     traces: Vec::new(),
                     keeps: Keeps::ToGoOn,

@@ -50,6 +50,7 @@ fn run(scenario: &Scenario, policy: &str, traces: Vec<PathBuf>) -> RunResult {
         place: Place::new(VenueName::Sim, None, None),
         executor: None,
         check: true,
+        costs: false,
         ears: Vec::new(),
         traces,
         keeps: Keeps::Nothing,

@@ -23,7 +23,15 @@ fn by_venue(Question { scenario, origin, policy, seed }: &Question) -> String {
     let workload = scenario.compile().unwrap();
     let policy = Policy::find(&PolicySpec::parse(policy).unwrap()).unwrap();
     let (scenario_hash, seed) = (&*scenario.hash(), seed.unwrap());
-    let request = Request { workload: &workload, scenario_hash, policy: &policy, seed, executor: None, check: true };
+    let request = Request {
+        workload: &workload,
+        scenario_hash,
+        policy: &policy,
+        seed,
+        executor: None,
+        check: true,
+        costs: false,
+    };
     serde_json::to_string_pretty(&SimVenue.run(&request, None, &mut ()).unwrap().result).unwrap() + "\n"
 }
 

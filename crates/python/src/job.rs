@@ -43,7 +43,7 @@ pub struct Done {
 
 /// Makes runs. What is not given is as on the command line.
 #[pyfunction]
-#[pyo3(signature = (scenario, policies, venues, *, seed, runs, threads, kernel, engine, load, unchecked, check, traces, calls, listens, keeps, fresh, vary, perturb))]
+#[pyo3(signature = (scenario, policies, venues, *, seed, runs, threads, kernel, engine, load, unchecked, check, costs, traces, calls, listens, keeps, fresh, vary, perturb))]
 #[allow(clippy::too_many_arguments, reason = "the flags of the command line; Python's side names each")]
 pub fn run(
     py: Python<'_>,
@@ -58,6 +58,7 @@ pub fn run(
     load: String,
     unchecked: bool,
     check: bool,
+    costs: bool,
     traces: Vec<PathBuf>,
     calls: bool,
     listens: bool,
@@ -76,7 +77,7 @@ pub fn run(
     let executor = unchecked.then_some(Executor::Machine);
     let threads = convert::threads(threads)?;
     let (seed, runs) = (seed.map(convert::seed).transpose()?, convert::runs(runs)?);
-    let options = Options { places, seed, runs, executor, check, traces, listens, perturb };
+    let options = Options { places, seed, runs, executor, check, costs, traces, listens, perturb };
     let vary = vary.map_or_else(|| Ok(Vec::new()), axes)?;
     let cache = if keeps { convert::cache(fresh) } else { None };
     let job = Job::new(scenario, &vary, policies, options).map_err(IntoPython::into_python)?;

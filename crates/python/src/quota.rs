@@ -81,6 +81,7 @@ pub fn quota(
         runs: convert::runs(runs)?,
         executor: None,
         check: false,
+        costs: false,
         traces: Vec::new(),
         listens: false,
         perturb: 0,

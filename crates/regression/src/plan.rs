@@ -97,7 +97,14 @@ impl Plan {
         for (number, check) in gate.checks.iter().enumerate() {
             builder.add(check, &format!("check[{number}]"))?;
         }
-        let Builder { slots, items, remarks, .. } = builder;
+        let Builder { mut slots, items, remarks, .. } = builder;
+        for item in items.iter().filter(|item| item.metric.is_cost()) {
+            let other = match item.reference {
+                Some(Reference::Slot(other)) => Some(other),
+                _ => None,
+            };
+            [item.slot].into_iter().chain(other).for_each(|slot| slots[slot].case.costs = true);
+        }
         let baseline = Baseline::read(&baseline_file).map_err(VenueError::from)?;
         Ok(Plan { gate, slots, items, baseline_file, baseline, remarks })
     }
@@ -300,6 +307,7 @@ impl<'a> Builder<'a> {
             seeds,
             executor: None,
             check: false,
+            costs: false,
             ears: Vec::new(),
             traces: Vec::new(),
             keeps: Keeps::ToGoOn,

@@ -149,6 +149,7 @@ impl Examiner {
             seeds: seeds(self.set.seed.unwrap_or(found.workload.run.seed), self.set.runs),
             executor: None,
             check: false,
+            costs: false,
             ears: Vec::new(),
             traces: Vec::new(),
             keeps,

@@ -149,6 +149,7 @@ impl Judge<'_> {
             seeds: vec![seed],
             executor,
             check: true,
+            costs: false,
             ears: Vec::new(),
             traces: Vec::new(),
             keeps: Keeps::Nothing,

@@ -98,6 +98,7 @@ fn run(
         place: place.clone(),
         executor: None,
         check: false,
+        costs: false,
         ears: Vec::new(),
         traces: Vec::new(),
         keeps: Keeps::ToGoOn,

@@ -206,6 +206,7 @@ fn cases(
                 place: place.clone(),
                 executor: None,
                 check: false,
+                costs: true,
                 ears: asked.ears(),
                 traces: Vec::new(),
                 keeps: Keeps::ForEver,

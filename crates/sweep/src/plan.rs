@@ -135,6 +135,7 @@ impl Plan {
             seeds: vec![run.seed],
             executor: None,
             check: false,
+            costs: true,
             ears: Vec::new(),
             traces: Vec::new(),
             keeps: if self.venue() == VenueName::Sim { Keeps::Nothing } else { Keeps::ForEver },

@@ -93,6 +93,8 @@ pub struct Request<'a> {
     pub executor: Option<Executor>,
     /// Whether the events are compared with the laws of traces while they happen.
     pub check: bool,
+    /// Whether a virtual machine measures after the run what its scheduler takes, which is often longer than the run.
+    pub costs: bool,
 }
 
 /// What came of a run.

@@ -122,6 +122,7 @@ impl Venue for VmVenue {
             seed: request.seed,
             algorithm: self.algorithm.to_string(),
             policy: request.policy.job()?,
+            costs: request.costs,
         };
         let finished = schedlab_vm::run(&job, &settings, &mut |ns| control.go_on(Time(ns)));
         let finished = finished.map_err(|error| VenueError::in_vm(request.policy, error))?;
@@ -173,7 +174,7 @@ fn result(
     };
     let mut run = run.result(outcome.recorded.map(|stats| (records, stats)), sink)?;
     scheduler_program::add(&mut run.result, outcome.loaded.as_ref());
-    run.result.costs = engine.ns_per_instruction().and_then(|ns| Some(outcome.costs.ok()?.told(ns)));
+    run.result.costs = engine.ns_per_instruction().and_then(|ns| Some(outcome.costs?.ok()?.told(ns)));
     run.wall = wall.map(|(boot, run)| Wall { boot, run });
     Ok(run)
 }

@@ -35,8 +35,15 @@ fn run(tasks: &str, duration: &str) -> (Vec<Event>, Run) {
     let text = format!("name = \"t\"\n[machine]\ncpus = 1\n{tasks}\n[run]\nduration = \"{duration}\"\n");
     let workload = Scenario::parse(&text, "test").unwrap().compile().unwrap();
     let policy = policy("kernel");
-    let request =
-        Request { workload: &workload, scenario_hash: "00", policy: &policy, seed: 1, executor: None, check: true };
+    let request = Request {
+        workload: &workload,
+        scenario_hash: "00",
+        policy: &policy,
+        seed: 1,
+        executor: None,
+        check: true,
+        costs: false,
+    };
     let mut events = Vec::new();
     let run = venue().run(&request, Some(&mut events), &mut ()).unwrap();
     (events, run)

@@ -43,7 +43,15 @@ fn run_as(form: &str, arguments: &str, executor: Executor) -> Result<RunResult, 
     let spec = PolicySpec::parse(&format!("{form}:{} {arguments}", loader().display())).unwrap();
     let policy = Policy::find(&spec).unwrap();
     let executor = Some(executor);
-    let request = Request { workload: &workload, scenario_hash: "", policy: &policy, seed: 1, executor, check: true };
+    let request = Request {
+        workload: &workload,
+        scenario_hash: "",
+        policy: &policy,
+        seed: 1,
+        executor,
+        check: true,
+        costs: false,
+    };
     SimVenue.run(&request, None, &mut ()).map(|run| run.result)
 }
 

@@ -354,7 +354,7 @@ mod tests {
         let text = "name = \"t\"\n[machine]\ncpus = 1\n[[task]]\nname = \"t\"\nloop = [{ compute = \"1ms\" }]\n\
                     [run]\nduration = \"1s\"\n";
         let workload = Scenario::parse(text, "t").unwrap().compile().unwrap();
-        Job { workload, seed, algorithm: "spin".into(), policy: None }
+        Job { workload, seed, algorithm: "spin".into(), policy: None, costs: true }
     }
 
     fn outcome() -> Outcome {
@@ -385,7 +385,7 @@ mod tests {
             measurements: 1,
         };
         let none = || "none".to_string();
-        Outcome { report, recorded: Err(none()), loaded: None, calibration, costs: Err(none()), records: 0 }
+        Outcome { report, recorded: Err(none()), loaded: None, calibration, costs: Some(Err(none())), records: 0 }
     }
 
     fn frames(messages: &[Message]) -> Vec<u8> {

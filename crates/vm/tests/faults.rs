@@ -27,7 +27,7 @@ fn run(fault: &str, engine: &str, limit: Duration) -> VmError {
          [run]\nduration = \"1s\"\n"
     );
     let workload = Scenario::parse(&text, "faulty.toml").unwrap().compile().unwrap();
-    let job = Job { workload, seed: 1, algorithm: "spin".into(), policy: None };
+    let job = Job { workload, seed: 1, algorithm: "spin".into(), policy: None, costs: false };
     let (engine, kernel) = (engine.parse::<EngineSpec>().unwrap(), kernels::find("debian:12").unwrap());
     let kernel = Image::read(&kernel).unwrap();
     let settings = Settings {

@@ -95,8 +95,15 @@ fn run(bytes: &[u8]) -> Answer {
     let mut answers = Vec::new();
     for name in ["rr", "ideal-fcfs", "ps"] {
         let policy = Policy::find(&PolicySpec::parse(name).expect("a name")).expect("it is shipped");
-        let request =
-            Request { workload: &workload, scenario_hash: "", policy: &policy, seed: 1, executor: None, check: true };
+        let request = Request {
+            workload: &workload,
+            scenario_hash: "",
+            policy: &policy,
+            seed: 1,
+            executor: None,
+            check: true,
+            costs: false,
+        };
         answers.push(match SimVenue.run(&request, None, &mut Impatient(0)) {
             Ok(run) => Answer::from(run.result.events.switches.checked_ilog2()),
             Err(error) => {

@@ -23,7 +23,7 @@ pub fn run(args: QuotaArgs) -> Result<(), Failure> {
     let question = Question::new(scenario, args.wanted()).map_err(failed)?;
     let mut options = job::options(&args.shared, More::default());
     // The page shows the curve, and no run of it.
-    options.listens = false;
+    (options.listens, options.costs) = (false, false);
     let monitor = Arc::new(Monitor::default());
     interrupt::watch(&monitor)?;
     let runner = Runner::new(None, threads(args.shared.threads), &monitor);

@@ -44,6 +44,7 @@ pub fn run(policy: &str, kernel: Option<&str>, engine: Option<EngineSpec>) -> Re
         seed: 1,
         executor: None,
         check: true,
+        costs: false,
     };
     let run = venue.run(&request, None, &mut Watch::new(&monitor, &|| true));
     if monitor.is_stopped() {

@@ -156,7 +156,7 @@ fn kernels_do_what_the_simulator_does() {
     lab.write("shared.toml", short(SHARED));
     lab.write("limited.toml", short(LIMITED).replace("hz = 1000", "hz = 250"));
     let run = |scenario: &str, flags: &[&str]| lab.json(&[&["run", scenario, "--json", "--quiet"], flags].concat());
-    let kernel: &[&str] = &["--venue", "vm", "--policy", "kernel", "--kernel", NEW];
+    let kernel: &[&str] = &["--venue", "vm", "--no-costs", "--policy", "kernel", "--kernel", NEW];
     let share = |result: &Value| group(result, "web")["sibling_share"].as_f64().unwrap();
     let simulated = run("shared.toml", &["--policy", "eevdf:version=7.3"]);
     assert!((share(&simulated) - 0.75).abs() < 0.005, "{}", share(&simulated));
@@ -167,7 +167,7 @@ fn kernels_do_what_the_simulator_does() {
     // What the kernel itself counts of CPU time and pressure.
     assert!((number("usage_ns") / number("kernel_usage_ns") - 1.0).abs() < 0.01, "{web}");
     assert!((number("pressure_some_ns") / number("kernel_pressure_some_ns") - 1.0).abs() < 0.02, "{web}");
-    let ours = run("shared.toml", &["--venue", "vm", "--policy", "eevdf:version=7.3", "--kernel", NEW]);
+    let ours = run("shared.toml", &["--venue", "vm", "--no-costs", "--policy", "eevdf:version=7.3", "--kernel", NEW]);
     assert!((share(&ours) - 0.75).abs() < 0.005, "{}", share(&ours));
     let limited = run("limited.toml", kernel);
     let web = group(&limited, "web");

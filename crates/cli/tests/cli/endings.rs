@@ -228,7 +228,7 @@ fn the_same_in_a_virtual_machine() {
         return;
     }
     let lab = lab();
-    let flags = ["--venue", "vm", "--kernel", "debian:12", "--policy", "kernel", "--quiet"];
+    let flags = ["--venue", "vm", "--no-costs", "--kernel", "debian:12", "--policy", "kernel", "--quiet"];
     let with = |file, more: &[&'static str]| lab.run(&[&["run", file], &flags[..], more].concat());
     let once = with("once.toml", &["--json", "--check"]);
     assert_eq!(once.code, Some(0), "{}", once.err);

@@ -51,7 +51,7 @@ fn lab() -> Lab {
 
 /// A result of a guest, whose kernel is kept where users keep kernels.
 fn in_guest(lab: &Lab, args: &[&str]) -> Value {
-    let common = ["run", "slices.toml", "--venue", "vm", "--kernel", NEW, "--quiet", "--json"];
+    let common = ["run", "slices.toml", "--venue", "vm", "--kernel", NEW, "--no-costs", "--quiet", "--json"];
     let output = lab.command(&[&common, args].concat()).env_remove("XDG_CACHE_HOME").output().unwrap();
     assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).unwrap()

@@ -7,7 +7,7 @@ use serde_json::Value;
 /// The roles of a run in each venue that works here.
 fn in_every_venue(scenario: &str) -> Vec<(&'static str, Value)> {
     let kernel = "debian:13";
-    let in_guest: &[&str] = &["--venue", "vm", "--policy", "kernel", "--kernel", kernel];
+    let in_guest: &[&str] = &["--venue", "vm", "--no-costs", "--policy", "kernel", "--kernel", kernel];
     let mut places = vec![("sim", &["--venue", "sim", "--policy", "rr"][..])];
     places.push(("host", &["--venue", "host", "--policy", "kernel"]));
     if may_virtualize(&[kernel]) {

@@ -121,13 +121,28 @@ fn run(lab: &Lab, flags: &[&str]) -> (String, Vec<u8>) {
 }
 
 fn run_in(venue: &str, lab: &Lab, flags: &[&str], surroundings: &[(&str, &str)]) -> (String, Vec<u8>) {
-    let args = [&["run", "one.toml", "--venue", venue, "--quiet", "--json", "--check", "--trace", "t.parquet"], flags];
-    let mut command = lab.command(&args.concat());
+    let args =
+        ["run", "one.toml", "--venue", venue, "--quiet", "--json", "--check", "--trace", "t.parquet", "--no-costs"];
+    let mut command = lab.command(&[&args, flags].concat());
     command.env_remove("XDG_CACHE_HOME").envs(surroundings.iter().copied());
     let output = command.output().unwrap();
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{flags:?}: {error}");
     (String::from_utf8(output.stdout).unwrap(), std::fs::read(lab.path("t.parquet")).unwrap())
+}
+
+/// Runs the scenario under each of these policies in the new kernel, and wants one value of all.
+fn all_have(lab: &Lab, policies: &[&str], metric: &str, value: u64) {
+    let gate = format!(
+        "scenario = \"one.toml\"\npolicy = {policies:?}\nvenue = \"vm\"\nkernel = \"{NEW}\"\n\
+         [[check]]\nmetric = \"{metric}\"\nmin = {value}\nmax = {value}\n"
+    );
+    lab.write("all.gate.toml", gate);
+    let mut command = lab.command(&["gate", "all.gate.toml", "--fresh", "--quiet"]);
+    let output = command.env_remove("XDG_CACHE_HOME").output().unwrap();
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{told} {}", String::from_utf8_lossy(&output.stderr));
+    assert!(told.contains(&format!("{} checks", policies.len())), "{told}");
 }
 
 fn mean_response_ms(result: &str, role: usize) -> f64 {
@@ -142,10 +157,37 @@ fn a_kernel_on_one_cpu_repeats_bit_for_bit() {
     }
     let lab = lab();
     let flags = ["--policy", "kernel", "--kernel", "debian:12"];
-    let first = run(&lab, &flags);
-    // Another folder and another environment.
-    assert_eq!(first, run(&self::lab(), &flags));
-    assert!(first.0.contains("Linux 6.1.") && first.0.contains("8 ns for each instruction"), "{}", first.0);
+    let (first, trace) = run(&lab, &flags);
+    assert!(first.contains("Linux 6.1.") && first.contains("8 ns for each instruction"), "{first}");
+    let mut first: serde_json::Value = serde_json::from_str(&first).unwrap();
+    assert_eq!(first.get("costs"), None, "they were not asked for");
+    // In another folder, and with costs, which are measured when the run is over.
+    let lab = self::lab();
+    let second = lab
+        .command(&[
+            "run",
+            "one.toml",
+            "--venue",
+            "vm",
+            "--quiet",
+            "--json",
+            "--check",
+            "--trace",
+            "t.parquet",
+            "--policy",
+            "kernel",
+            "--kernel",
+            "debian:12",
+        ])
+        .env_remove("XDG_CACHE_HOME")
+        .output()
+        .unwrap();
+    let mut second: serde_json::Value = serde_json::from_slice(&second.stdout).unwrap();
+    first["costs"] = second["costs"].take();
+    second["costs"] = first["costs"].clone();
+    assert!(first["costs"]["wakeup_ns"].as_f64().unwrap() > 0.0);
+    assert_eq!(first, second);
+    assert!(trace == std::fs::read(lab.path("t.parquet")).unwrap());
 }
 
 /// A verifier looks at what the parameters leave of a program: policies by other rules than their default ones.
@@ -173,11 +215,8 @@ fn every_shipped_policy_is_taken_by_a_real_kernel_and_decides() {
     assert!((4.0..12.0).contains(&short) && (20.0..45.0).contains(&long), "{short} {long}");
     lab.write("one.toml", PROGRAM);
     let shipped = schedlab_policy::catalog().iter().map(|policy| policy.name).filter(|name| *name != "rr");
-    for policy in shipped.chain(OTHER_RULES) {
-        let result = run(&lab, &["--policy", policy, "--kernel", NEW]).0;
-        let result: serde_json::Value = serde_json::from_str(&result).unwrap();
-        assert_eq!(result["roles"][0]["requests"], 2, "{result}");
-    }
+    let policies: Vec<&str> = shipped.chain(OTHER_RULES).collect();
+    all_have(&lab, &policies, "roles.shell.requests", 2);
 }
 
 #[test]

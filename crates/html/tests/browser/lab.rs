@@ -153,7 +153,8 @@ pub fn comparison_page(events: u64) -> String {
     let policies = ["rr", "mlfq"].map(|name| Policy::find(&PolicySpec::parse(name).unwrap()).unwrap());
     let sets = policies.map(|policy| {
         let (scenario_hash, executor, check) = ("00", None, false);
-        let request = Request { workload: &workload, scenario_hash, policy: &policy, seed: 1, executor, check };
+        let request =
+            Request { workload: &workload, scenario_hash, policy: &policy, seed: 1, executor, check, costs: false };
         (policy.label.clone(), SimVenue.run(&request, None, &mut ()).unwrap())
     });
     let results: Vec<Outcome> = sets

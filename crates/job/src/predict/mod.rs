@@ -282,6 +282,7 @@ fn run(
             place: Place::new(VenueName::Sim, None, None),
             executor: None,
             check: cfg!(debug_assertions),
+            costs: false,
             ears: Vec::new(),
             traces: Vec::new(),
             keeps: Keeps::Nothing,

@@ -304,6 +304,11 @@ impl Metric {
         }
     }
 
+    /// Whether it is what a scheduler takes, which a virtual machine measures where it is asked to.
+    pub fn is_cost(&self) -> bool {
+        matches!(self.read, Read::Cost(_))
+    }
+
     /// The distribution in a part of a result; none where that is not known, or the metric is no distribution.
     fn distribution<'a>(&self, part: Part<'a>) -> Option<&'a BTreeMap<u32, f64>> {
         match (self.read, part) {
