@@ -13,8 +13,9 @@
  * where its waker or it was before and where a CPU idles (fair_select.bpf.h). CPUs balance at ticks and when they run
  * out of tasks, by decayed loads (load_average.bpf.h, fair_balance.bpf.h, fair_pull.bpf.h).
  *
- * With `groups=process` the tasks of a process are a group: the groups share each CPU, and the tasks of a group share
- * what it gets (task_groups.bpf.h, group_order.bpf.h). Control groups have limits, and no weights (fair_limits.bpf.h).
+ * The tasks of a control group share what the group gets by its weight, and so do the groups in it; with
+ * `groups=process` the tasks of a process do (task_groups.bpf.h, group_order.bpf.h). Control groups have limits
+ * (fair_limits.bpf.h).
  *
  * Example, one CPU, latency 6 ms, ticks each 4 ms: A and B of nice 0 compute, slices are 3 ms. A runs 0-4, as the tick
  * at 4 is the first after 3 ms, B 4-8, and so on. C sleeps for long and wakes at 9 while A, at virtual time 5, runs: C
@@ -40,6 +41,7 @@
 	u32 running_slot; /* the control group of the running task */                                          \
 	u32 released	  /* the first group whose tasks it is to take back, plus one */
 #include <schedlab/fair_class.bpf.h>
+#include <schedlab/fair_control.bpf.h>
 #include <schedlab/fair_pull.bpf.h>
 #include <schedlab/fair_select.bpf.h>
 
@@ -137,5 +139,7 @@ SCX_OPS_DEFINE(cfs_ops,
 	       .cgroup_init = (void *)fair_cgroup_init,
 	       .cgroup_exit = (void *)fair_cgroup_exit,
 	       .cgroup_move = (void *)fair_cgroup_move,
+	       .cgroup_set_weight = (void *)fair_cgroup_set_weight,
 	       .cgroup_set_bandwidth = (void *)fair_cgroup_set_bandwidth,
+	       .cgroup_set_idle = (void *)fair_cgroup_set_idle,
 	       .name = "cfs");

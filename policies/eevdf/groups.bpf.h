@@ -156,6 +156,11 @@ static inline void on_unthrottled(u32 slot, s32 cpu, u64 now)
 		join_groups_above(number, NO_SLICE, now);
 }
 
+static inline bool wants_limits(void)
+{
+	return wants_control_groups();
+}
+
 static inline bool bars_source(void)
 {
 	return version < LINUX_7_3;
@@ -222,10 +227,12 @@ static __noinline void move_debt(struct fair_queue *q, const struct fair_task *t
 s32 BPF_STRUCT_OPS_SLEEPABLE(eevdf_cgroup_init, struct cgroup *cgroup, struct scx_cgroup_init_args *args)
 {
 	s32 error = begin_control_group(cgroup, args);
+	u32 slot = slot_of(cgroup);
+	const struct control_group *group = control_group_at(slot);
 
-	if (error || !wants_control_groups())
+	if (error || !wants_control_groups() || !group || slot == ROOT_SLOT || version >= LINUX_7_3)
 		return error;
-	return init_nodes(slot_of(cgroup));
+	return init_nodes(slot, group->parent);
 }
 
 /* It has left its queue. */

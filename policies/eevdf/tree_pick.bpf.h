@@ -167,25 +167,6 @@ static __noinline u32 pick_in(u32 number, bool runs, u64 now)
 	return group == PICK_NONE ? go_on(q, &last) : group;
 }
 
-/* Any waiting task of a CPU. */
-static __noinline bool take_any(u32 cpu)
-{
-	bool taken = false;
-	u32 slot;
-
-	bpf_for(slot, 0, control_slots_end) {
-		const struct group_node *node = node_at(queue_number(slot, cpu));
-
-		/* The dispatch queues of a new group may not be there yet. */
-		if (slot != ROOT_SLOT && (!node || !node->queue.clock.nr_queued))
-			continue;
-		taken = scx_bpf_dsq_move_to_local(queue_number(slot, cpu), 0);
-		if (taken)
-			break;
-	}
-	return taken;
-}
-
 /* As pick(), from queue to queue. */
 static __noinline bool pick_in_tree(u32 cpu, bool runs, u64 now)
 {

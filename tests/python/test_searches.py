@@ -27,11 +27,12 @@ def test_the_same_faults_are_found_wherever_it_is_searched(command_line: Command
         make_cluster(n_workers=3, threads_per_worker=1, dashboard_address=":0") as cluster,
         make_client(cluster) as client,
     ):
+        flags: dict[str, Any] = {"longest_wait": "300ms", "output": tmp_path / "there", "client": client}
         with a_worker_dies(client):
-            there = schedlab.search("fcfs", scenarios=100, longest_wait="300ms", output=tmp_path / "there", client=client)
+            there = schedlab.search("fcfs", scenarios=100, **flags)
         assert there.scenarios == 100
         # The same call with more goes on.
-        there = schedlab.search("fcfs", scenarios=160, longest_wait="300ms", output=tmp_path / "there", client=client)
+        there = schedlab.search("fcfs", scenarios=160, **flags)
         with pytest.raises(schedlab.InputError, match="write `scenarios`"):
             schedlab.search("fcfs", client=client)
     assert there.data == by_shell

@@ -65,7 +65,7 @@ static void say_slices(void)
 	SAY("slice 19 with 0 and three 19", slice_of_nice(5, 19, 1084));
 	SAY("slice 0 with seven 0 and 19", slice_of_nice(9, 0, 8207));
 	SAY("slice 19 with eight 0", slice_of_nice(9, 19, 8207));
-	SAY("slice in a group of 2", fair_slice_in_group(2, 1024, 2048, 1024, 2048, false));
+	SAY("slice in a group of 2", part_of_time(part_of_time(fair_period(2), 1024, 2048), 1024, 2048));
 }
 
 /* Where a new task, a sleeper and a waking one stand, with min_vruntime at @min. */

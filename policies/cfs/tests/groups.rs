@@ -3,7 +3,7 @@
 use super::observe::{V4_9, V6_1, V6_5, cpu_time, run_tasks, turns, wakeup_waits};
 use schedlab_model::trace::EventKind;
 
-const NONE: u64 = 0;
+const NONE: u64 = 2;
 const PROCESS: u64 = 1;
 
 /// Tasks of one process that compute.

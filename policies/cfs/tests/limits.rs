@@ -16,7 +16,7 @@ fn a_limit_holds_whatever_the_tasks_share_by() {
         + &hogs("x", &within("a"), 3)
         + &hogs("y", &within("b"), 1);
     for version in [V4_9, V6_1, V6_5] {
-        for groups in [0, 1] {
+        for groups in [0, 1, 2] {
             let seen = see(1, "5s", &tables, &[("version", version), ("groups", groups)]);
             // Without task groups the three get three quarters as long as they may.
             let used = [0, 1].map(|group| seen.groups[group].usage_ns as f64 / 5e9);

@@ -8,3 +8,4 @@ mod limits;
 mod observe;
 mod parameters;
 mod published;
+mod weights;

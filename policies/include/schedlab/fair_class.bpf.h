@@ -56,19 +56,19 @@ void BPF_STRUCT_OPS(fair_runnable, struct task_struct *p, u64 enq_flags)
 		return;
 	update_queue(q, cpu, now);
 	if (t->fresh) {
-		t->clock.vruntime += base_of(q, t, cpu);
+		t->clock.vruntime += base_of(t, cpu);
 	} else if (t->cpu != cpu) {
 		t->clock.vruntime -= base_at(t, t->cpu, now);
-		t->clock.vruntime += base_of(q, t, cpu);
+		t->clock.vruntime += base_of(t, cpu);
 	}
 	come_to_cpu(q, t, cpu, now);
 	if (enq_flags & SCX_ENQ_WAKEUP && !t->fresh)
-		t->clock.vruntime = place_sleeper(t, base_of(q, t, cpu), now);
+		t->clock.vruntime = place_sleeper(t, base_of(t, cpu), now);
 	t->fresh = false;
 	if (!may_come(p, t, cpu, now))
 		return;
 	if (has_groups())
-		place_group(q, t, cpu);
+		place_groups_above(number_of(t));
 	count_in(q, t, now);
 	on_runnable(q, t, now);
 }
@@ -105,7 +105,7 @@ static void keep_running(struct fair_queue *q, struct task_struct *p, s32 cpu, u
 	bool waits = !has_groups() && first_waiting(cpu, &first);
 
 	q->resched = false;
-	q->slice_end = has_groups() ? group_slice_end(cpu, now) : slice_end(cpu, waits, first, now);
+	q->slice_end = has_groups() ? tree_slice_end(cpu, now) : slice_end(cpu, waits, first, now);
 	if (q->slice_end > limit)
 		q->slice_end = limit;
 	q->slice_end = limited_end(q, cpu, q->slice_end, now);
@@ -120,7 +120,7 @@ static bool must_pick(struct fair_queue *q, s32 cpu, u64 now)
 	if (q->resched)
 		return true;
 	if (has_groups())
-		return group_tick_is_due(q, cpu, now);
+		return tree_tick_is_due(cpu, now);
 	return first_waiting(cpu, &first) && tick_is_due(q, first, now);
 }
 
@@ -176,12 +176,14 @@ void BPF_STRUCT_OPS(fair_running, struct task_struct *p)
 	again = must_choose_anew(p, t->interrupted || t->gives_way);
 	again |= rejoin(q, p, t, cpu, now);
 	begin_running(q, p, t, now);
-	q->clock.vruntime = t->clock.vruntime;
-	q->clock.ran = 0;
 	q->clock.ticks = ticks_until(q, now);
-	clear_buddies(q, t, p->pid);
-	if (has_groups())
-		forget(&q->clock.buddies, index_of(t) + 1);
+	if (has_groups()) {
+		begin_in_tree(t, p->pid, now);
+	} else {
+		q->clock.vruntime = t->clock.vruntime;
+		q->clock.ran = 0;
+		forget(&q->clock.buddies, p->pid);
+	}
 	begin_limits(q, t, cpu);
 	on_running(q, cpu, now);
 	keep_running(q, p, cpu, now);
@@ -212,6 +214,8 @@ void BPF_STRUCT_OPS(fair_stopping, struct task_struct *p, bool runnable)
 		update_queue(q, cpu, now);
 	t->clock.vruntime = q->clock.vruntime;
 	end_running(q, t, now);
+	if (has_groups())
+		end_in_tree(t, t->interrupted, now);
 	on_stopping(q, p, t, now);
 }
 
@@ -232,10 +236,10 @@ void BPF_STRUCT_OPS(fair_quiescent, struct task_struct *p, u64 deq_flags)
 	count_out(q, t, now);
 	leave_limits(t, now);
 	if (has_groups())
-		favour_siblings(q, t, deq_flags & SCX_DEQ_SLEEP);
+		favour_siblings(number_of(t), deq_flags & SCX_DEQ_SLEEP);
 	/* 4.9 lets it follow at the next event. */
 	if (!is_4_9() && has_groups())
-		follow_in_groups(q, index_of(t), t->cpu, now);
+		follow_in_tree(number_of(t), now);
 	else if (!is_4_9())
 		q->clock.min_vruntime = min_vruntime_at(t->cpu, now);
 }
@@ -248,8 +252,9 @@ bool BPF_STRUCT_OPS(fair_yield, struct task_struct *from, struct task_struct *to
 
 	if (q && q->nr_running > 1) {
 		if (has_groups())
-			q->clock.buddies.skip = index_of(t) + 1;
-		buddies_of(q, t)->skip = from->pid;
+			skip_in_tree(t, from->pid);
+		else
+			q->clock.buddies.skip = from->pid;
 		q->resched = true;
 		scx_bpf_task_set_slice(from, 0);
 	}
@@ -271,29 +276,27 @@ void BPF_STRUCT_OPS(fair_set_weight, struct task_struct *p, u32 weight)
 /* What a new task is to have when it comes. */
 static u64 slice_of_child(const struct fair_queue *q, const struct fair_task *t, s32 cpu)
 {
-	const struct group_queue *g = has_groups() ? group_at(group_index(cpu, t->group)) : NULL;
-
-	return g ? slice_in_group(q, g, t->weight, t->class, true) : slice_in(q, t->weight, t->class, true);
+	if (has_groups())
+		return slice_in_tree(number_on(t, cpu), t->weight, t->class == CLASS_IDLE, true);
+	return slice_in(q, t->weight, t->class, true);
 }
 
 /* A new task stands where its parent does or a slice behind the others, whichever is later. */
 static void place_child(struct fair_task *t, struct task_struct *parent)
 {
 	s32 cpu = bpf_get_smp_processor_id();
-	struct fair_queue *q = queue_of(cpu);
+	struct fair_queue *q = queue_of(cpu), *own = queue_at(number_on(t, cpu));
 	u64 vruntime, base;
-	bool beside;
 
-	if (!q)
+	if (!q || !own)
 		return;
 	update_queue(q, cpu, scx_bpf_now());
-	base = base_of(q, t, cpu);
-	beside = q->running && (!has_groups() || q->running_group == group_index(cpu, t->group));
-	vruntime = place_new(t, slice_of_child(q, t, cpu), beside ? q->clock.vruntime : base, base);
-	if (child_runs_first && beside && q->running == parent->pid && time_before(q->clock.vruntime, vruntime)) {
-		u64 swapped = q->clock.vruntime;
+	base = own->clock.min_vruntime;
+	vruntime = place_new(t, slice_of_child(q, t, cpu), own->running ? own->clock.vruntime : base, base);
+	if (child_runs_first && own->running == parent->pid && time_before(own->clock.vruntime, vruntime)) {
+		u64 swapped = own->clock.vruntime;
 
-		q->clock.vruntime = vruntime;
+		own->clock.vruntime = vruntime;
 		vruntime = swapped;
 		q->resched = true;
 		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
@@ -309,7 +312,7 @@ s32 BPF_STRUCT_OPS(fair_init_task, struct task_struct *p, struct scx_init_task_a
 	if (!t)
 		return -ENOMEM;
 	join_control_group(t, args->cgroup);
-	error = join_group(p, t);
+	error = join_process(p, t);
 	if (!error && args->fork)
 		place_child(t, bpf_get_current_task_btf());
 	return error;
@@ -318,7 +321,7 @@ s32 BPF_STRUCT_OPS(fair_init_task, struct task_struct *p, struct scx_init_task_a
 void BPF_STRUCT_OPS(fair_exit_task, struct task_struct *p, struct scx_exit_task_args *args)
 {
 	end_task(p);
-	leave_group(p);
+	leave_process(p);
 }
 
 s32 BPF_STRUCT_OPS_SLEEPABLE(fair_init)

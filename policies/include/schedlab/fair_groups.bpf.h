@@ -80,7 +80,7 @@ __noinline u64 cpu_load(s32 cpu, u64 now)
 static inline u64 hierarchical_load(const struct fair_task *t, const struct fair_queue *q)
 {
 	if (has_groups())
-		return load_at_root(t, q);
+		return load_in_tree(t);
 	return t->average.load * q->average.load / (q->average.load + 1);
 }
 

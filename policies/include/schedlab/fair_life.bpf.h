@@ -37,15 +37,11 @@ static void begin_averages(struct fair_task *t, struct fair_queue *q, u64 now)
 {
 	struct load_average *a = &t->average;
 	const struct load_average *queue = &q->average;
-	const struct group_queue *g;
 	u64 spare, share;
 
 	update_queue_load(q, now);
 	spare = queue->util < LOAD_UTIL_MAX ? (LOAD_UTIL_MAX - queue->util) / 2 : 0;
-	if (has_groups()) {
-		g = group_at(index_of(t));
-		queue = g ? &g->average : queue;
-	}
+	queue = averages_around(q, t);
 	share = queue->util * t->weight / (queue->load + 1);
 	a->load = t->weight;
 	a->util = queue->util && share < spare ? share : spare;
@@ -80,8 +76,6 @@ static void begin_running(struct fair_queue *q, struct task_struct *p, struct fa
 {
 	update_task_load(t, now, true, false);
 	update_queue_load(q, now);
-	if (has_groups())
-		begin_group(q, t, now);
 	q->running = p->pid;
 	q->running_weight = t->weight;
 	q->running_inverse = t->inverse;
@@ -94,8 +88,6 @@ static void end_running(struct fair_queue *q, struct fair_task *t, u64 now)
 	t->ran_until = now;
 	update_task_load(t, now, true, true);
 	update_queue_load(q, now);
-	if (has_groups())
-		end_group(q, t, now);
 	q->running = 0;
 }
 

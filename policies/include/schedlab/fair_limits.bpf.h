@@ -3,8 +3,8 @@
  * Limits of control groups under CFS. A policy that defines FAIR_LIMITS has them; for others this is empty.
  *
  * The running task's time is charged to its group and to those above it; when one of them is throttled its tasks wait
- * aside until they are released, and then are placed as tasks that slept (held_back.bpf.h). Weights of control groups
- * are not here.
+ * aside until they are released (held_back.bpf.h). Where groups have queues their tasks keep their places there; else
+ * they are placed as tasks that slept.
  *
  * Source: Linux 6.1, kernel/sched/fair.c throttle_cfs_rq(), unthrottle_cfs_rq().
  */
@@ -18,6 +18,11 @@
 PARAMETER(bool, limits, true, "about=Whether limits of control groups hold, where there are any.");
 
 static inline bool wants_control_groups(void)
+{
+	return limits || groups == GROUPS_CONTROL;
+}
+
+static inline bool wants_limits(void)
 {
 	return limits;
 }
@@ -40,9 +45,10 @@ static inline void give_up_place(struct fair_queue *q, struct fair_task *t, u64 
 static inline void take_place(struct fair_queue *q, struct fair_task *t, u64 now)
 {
 	count_use(t->control_slot, t->cpu, 1);
-	t->clock.vruntime = place_sleeper(t, base_of(q, t, t->cpu), now);
 	if (has_groups())
-		place_group(q, t, t->cpu);
+		place_groups_above(number_of(t));
+	else
+		t->clock.vruntime = place_sleeper(t, base_of(t, t->cpu), now);
 	count_in(q, t, now);
 }
 
@@ -118,10 +124,14 @@ static inline bool waits_aside(struct fair_queue *q, struct task_struct *p, stru
 
 static __noinline void clear_groups_held_back(s32 cpu, u64 now)
 {
-	u32 group;
+	u32 slot;
 
-	bpf_for(group, 0, group_end_slot)
-		clear_held_back(MAX_CPUS + group_index(cpu, group), cpu, now);
+	bpf_for(slot, 0, tree_slots_end()) {
+		const struct group_node *node = node_at(queue_number(slot, cpu));
+
+		if (!node || node->queue.nr_running)
+			clear_held_back(queue_number(slot, cpu), cpu, now);
+	}
 }
 
 /* A CPU looks for a task: those that are released come back. Whether the running one has to leave. */
@@ -155,22 +165,11 @@ static inline void begin_limits(struct fair_queue *q, const struct fair_task *t,
 
 static inline void join_control_group(struct fair_task *t, struct cgroup *cgroup)
 {
-	if (has_control_groups())
-		t->control_slot = join_slot(cgroup);
-}
-
-s32 BPF_STRUCT_OPS_SLEEPABLE(fair_cgroup_init, struct cgroup *cgroup, struct scx_cgroup_init_args *args)
-{
-	return begin_control_group(cgroup, args);
-}
-
-/* It has left its queue. */
-void BPF_STRUCT_OPS(fair_cgroup_move, struct task_struct *p, struct cgroup *from, struct cgroup *to)
-{
-	struct fair_task *t = task_of(p);
-
-	if (t)
-		t->control_slot = join_slot(to);
+	if (!has_control_groups())
+		return;
+	t->control_slot = join_slot(cgroup);
+	if (groups == GROUPS_CONTROL)
+		t->group = t->control_slot;
 }
 
 /* A waiting task goes to another CPU. */

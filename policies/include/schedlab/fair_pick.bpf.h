@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which waiting task of a CPU runs next under CFS: the one with the smallest virtual time, with some regard to buddies;
- * with task groups that of the group with the smallest virtual time.
+ * Which waiting task of a CPU runs next under CFS: the one with the smallest virtual time, with some regard to buddies.
+ * With task groups queues are asked in turn (group_pick.bpf.h).
  *
  * Example: A is due at virtual time 10, B at 10.5 is the next buddy. B is picked, as it is not behind A by more than
  * the wakeup granularity of 1 ms.
@@ -14,7 +14,7 @@
 #include <schedlab/fair_queue.bpf.h>
 
 /* Takes a waiting task by its pid, if it is not behind @limit; of pid 0 the first that is not @but. */
-static bool take(u64 dsq, s32 pid, s32 but, u64 limit)
+static __noinline bool take(u64 dsq, s32 pid, s32 but, u64 limit)
 {
 	struct task_struct *p;
 	bool taken = false;
@@ -75,35 +75,19 @@ static bool pick_from(struct fair_queue *q, const struct buddies *b, u64 dsq, bo
 	return scx_bpf_dsq_move_to_local(dsq, 0);
 }
 
-/* With task groups: to the due task of the due group. Another CPU may take that one away; then again. */
-static bool pick_from_groups(struct fair_queue *q, s32 cpu, bool runs)
-{
-	u32 step;
-
-	bpf_for(step, 0, 4) {
-		s32 due = due_group(cpu, runs);
-		struct group_queue *g = group_at(due);
-		bool goes_on = runs && due == (s32)q->running_group;
-
-		if (!g)
-			return false;
-		if (pick_from(q, &g->buddies, MAX_CPUS + (u64)due, goes_on))
-			return true;
-		if (goes_on)
-			return false;
-	}
-	return false;
-}
+#ifdef FAIR_TASK_GROUPS
+#include <schedlab/group_pick.bpf.h>
+#endif
 
 static inline bool pick(struct fair_queue *q, s32 cpu, bool runs)
 {
-	return has_groups() ? pick_from_groups(q, cpu, runs) : pick_from(q, &q->clock.buddies, cpu, runs);
+	return has_groups() ? pick_in_tree(cpu, runs) : pick_from(q, &q->clock.buddies, cpu, runs);
 }
 
 /* Gives the CPU a task that was just brought to it. */
 static inline bool take_what_came(struct fair_queue *q, s32 cpu)
 {
-	return has_groups() ? pick_from_groups(q, cpu, false) : scx_bpf_dsq_move_to_local(cpu, 0);
+	return has_groups() ? pick_in_tree(cpu, false) : scx_bpf_dsq_move_to_local(cpu, 0);
 }
 
 #endif /* SCHEDLAB_FAIR_PICK_BPF_H */

@@ -30,7 +30,7 @@ struct queue_clock {
 	u64 vruntime;	      /* of the running task, at `charged_at` */
 	u64 ran;	      /* ns since it was picked */
 	u64 ticks;	      /* ticks that have been looked at */
-	struct buddies buddies; /* with task groups the numbers of their queues, plus one */
+	struct buddies buddies; /* tasks by their pids, groups by minus the numbers of their queues */
 };
 
 static inline bool is_4_9(void)
@@ -42,11 +42,6 @@ static inline bool is_4_9(void)
 
 /* A sleeper is in no queue. */
 static inline bool keeps_sleeper(const struct fair_queue *q)
-{
-	return false;
-}
-
-static inline bool is_in_idle_group(const struct fair_task *t)
 {
 	return false;
 }
@@ -96,36 +91,6 @@ __noinline u64 min_vruntime_at(s32 cpu, u64 now)
 	if (!q)
 		return 0;
 	return follow(q->clock.min_vruntime, q->running, running_vruntime(q, now), waits, first);
-}
-
-static void charge_group(struct fair_queue *q, u64 now);
-/* The running task has run for so long since it was last charged. */
-static inline void on_charged(struct fair_queue *q, u64 ran, u64 now);
-static void follow_in_groups(struct fair_queue *q, u32 index, s32 cpu, u64 now);
-
-/* Charges the running task up to now. */
-static inline void charge(struct fair_queue *q, u64 now)
-{
-	if (!q->running || !time_after(now, q->charged_at))
-		return;
-	if (has_groups())
-		charge_group(q, now);
-	q->clock.vruntime = running_vruntime(q, now);
-	q->clock.ran += now - q->charged_at;
-	on_charged(q, now - q->charged_at, now);
-	q->charged_at = now;
-}
-
-/* Charges, and lets min_vruntime follow. */
-static void update_queue(struct fair_queue *q, s32 cpu, u64 now)
-{
-	if (!q->running || !time_after(now, q->charged_at))
-		return;
-	charge(q, now);
-	if (has_groups())
-		follow_in_groups(q, q->running_group, cpu, now);
-	else
-		q->clock.min_vruntime = min_vruntime_at(cpu, now);
 }
 
 /* The slice of a task in a queue in which it is, or into which it comes. */
@@ -264,21 +229,40 @@ static bool shorten_slice(struct fair_queue *q, s32 cpu, u64 vruntime, u64 now)
 	return time_before(slice_end(cpu, true, first, now), q->slice_end);
 }
 
-#include <schedlab/group_order.bpf.h>
+#ifdef FAIR_TASK_GROUPS
+#include <schedlab/group_turns.bpf.h>
+#else
+#include <schedlab/one_queue.bpf.h>
+#endif
 
-static inline u64 waiting_dsq(const struct fair_task *t, s32 cpu)
+/* The running task has run for so long since it was last charged. */
+static inline void on_charged(struct fair_queue *q, u64 ran, u64 now);
+
+/* Charges the running task up to now. */
+static inline void charge(struct fair_queue *q, u64 now)
 {
-	return has_groups() ? MAX_CPUS + group_index(cpu, t->group) : cpu;
+	if (!q->running || !time_after(now, q->charged_at))
+		return;
+	on_charged(q, now - q->charged_at, now);
+	if (has_groups()) {
+		charge_tree(q->running_number, now);
+		return;
+	}
+	q->clock.vruntime = running_vruntime(q, now);
+	q->clock.ran += now - q->charged_at;
+	q->charged_at = now;
 }
 
-static inline u32 nr_waiting_dsqs(void)
+/* Charges, and lets min_vruntime follow. */
+static void update_queue(struct fair_queue *q, s32 cpu, u64 now)
 {
-	return 1;
-}
-
-static inline u64 waiting_dsq_at(u32 number, s32 cpu)
-{
-	return cpu;
+	if (!q->running || !time_after(now, q->charged_at))
+		return;
+	charge(q, now);
+	if (has_groups())
+		follow_in_tree(q->running_number, now);
+	else
+		q->clock.min_vruntime = min_vruntime_at(cpu, now);
 }
 
 static inline u64 order_key(const struct fair_task *t)
@@ -289,18 +273,15 @@ static inline u64 order_key(const struct fair_task *t)
 /* What a task's virtual time is relative to on a CPU: min_vruntime of the queue, as it is now. */
 static inline u64 base_at(const struct fair_task *t, s32 cpu, u64 now)
 {
-	return has_groups() ? group_min_vruntime_at(group_index(cpu, t->group), now) : min_vruntime_at(cpu, now);
+	return has_groups() ? tree_min_vruntime_at(number_on(t, cpu), now) : min_vruntime_at(cpu, now);
 }
 
 /* The same as it was when that was last changed. */
-static inline u64 base_of(const struct fair_queue *q, const struct fair_task *t, s32 cpu)
+static inline u64 base_of(const struct fair_task *t, s32 cpu)
 {
-	const struct group_queue *g;
+	const struct fair_queue *own = queue_at(number_on(t, cpu));
 
-	if (!has_groups())
-		return q->clock.min_vruntime;
-	g = group_at(group_index(cpu, t->group));
-	return g ? g->min_vruntime : 0;
+	return own ? own->clock.min_vruntime : 0;
 }
 
 /* It keeps its distance to min_vruntime. */
@@ -314,15 +295,14 @@ static void carry_place(struct fair_task *t, struct fair_queue *from, struct fai
 {
 	t->clock.vruntime = key;
 	if (has_groups())
-		place_group(to, t, cpu);
+		place_groups_above(number_on(t, cpu));
 }
 
 /* It preempts, or the slice of the running task ends earlier now. */
 static bool must_tell(struct fair_queue *q, const struct fair_task *t, s32 pid, s32 cpu, u64 now)
 {
 	if (has_groups()) {
-		if (!q->resched && preempts_in_groups(q, t, now)) {
-			set_group_buddies(q, t, pid);
+		if (!q->resched && preempts_in_tree(t, pid, now)) {
 			q->resched = true;
 			return true;
 		}
@@ -344,18 +324,15 @@ static bool must_tell_moved(struct fair_queue *q, const struct fair_task *t, s32
 /* The buddies among which a task is. */
 static inline struct buddies *buddies_of(struct fair_queue *q, const struct fair_task *t)
 {
-	struct group_queue *g;
+	struct fair_queue *own = queue_at(number_of(t));
 
-	if (!has_groups())
-		return &q->clock.buddies;
-	g = group_at(index_of(t));
-	return g ? &g->buddies : &q->clock.buddies;
+	return own ? &own->clock.buddies : &q->clock.buddies;
 }
 
 static void clear_buddies(struct fair_queue *q, const struct fair_task *t, s32 pid)
 {
 	if (has_groups())
-		clear_group_buddies(q, t, pid);
+		forget_chain(number_of(t), pid);
 	else
 		forget(&q->clock.buddies, pid);
 }

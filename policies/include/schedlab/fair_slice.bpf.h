@@ -65,13 +65,4 @@ static inline u64 fair_slice(u64 nr_running, u32 weight, u64 total, bool idle_be
 	return at_least_granularity(part_of_time(fair_period(nr_running), weight, total), idle_beside_others);
 }
 
-/* The same in a group of @share among groups of @shares together: the part of its part. */
-static inline u64 fair_slice_in_group(u64 nr_running, u32 weight, u64 total, u32 share, u64 shares,
-				      bool idle_beside_others)
-{
-	u64 slice = part_of_time(fair_period(nr_running), weight, total);
-
-	return at_least_granularity(part_of_time(slice, share, shares), idle_beside_others);
-}
-
 #endif /* SCHEDLAB_FAIR_SLICE_BPF_H */

@@ -45,7 +45,7 @@ struct fair_task {
 	u32 inverse;
 	s32 cpu;		  /* in whose queue it is, or was */
 	u32 class;
-	u32 group;		  /* its task group, where there are some */
+	u32 group;		  /* the slot of its task group, where there are some */
 	s32 priority;		  /* that of its nice value */
 	bool runnable;		  /* counted in that queue */
 	bool fresh;		  /* not yet runnable for the first time */
@@ -66,8 +66,9 @@ struct {
 
 struct fair_queue {
 	struct queue_clock clock;
-	u64 weight;	      /* of all that run or wait; of their groups, where there are some */
-	u32 nr_running;	      /* how many these are */
+	u64 weight;	      /* of the tasks that run or wait in it, and of the groups */
+	u32 nr_running;	      /* how many tasks run or wait in it, and in groups below it */
+	u32 nr_entities;      /* how many tasks and groups `weight` is of, where there are groups */
 	u32 nr_idle_class;    /* how many of them of SCHED_IDLE, or in idle control groups */
 	u64 charged_at;	      /* until when the running task is charged */
 	u64 slice_end;	      /* when the core will ask */
@@ -76,10 +77,9 @@ struct fair_queue {
 	u32 running_weight;
 	u32 running_inverse;
 	u32 running_class;
-	u32 running_group;    /* the number of its group's queue, where there are groups */
-	u32 running_share;    /* what that group weighed when it was last charged */
-	u64 group_ran;	      /* ns since the group was picked */
-	u32 nr_groups;	      /* of which some task runs or waits */
+	u32 running_number;   /* the number of the queue in which it is, where there are groups */
+	u32 running_group;    /* the queue of the group that runs here, or ran last; 0 for a task, or one that left */
+	u32 turn;	      /* the slot of the group that ran here last */
 	bool resched;	      /* the CPU shall pick again */
 	bool timer_armed;
 	struct load_average average;
@@ -112,6 +112,8 @@ static inline u64 waiting_dsq(const struct fair_task *t, s32 cpu);
 /* How many such queues a CPU has without task groups, and one of them. */
 static inline u32 nr_waiting_dsqs(void);
 static inline u64 waiting_dsq_at(u32 number, s32 cpu);
+/* From which of them the balancer pulls first. */
+static inline u32 first_to_pull(const struct fair_queue *from);
 /* Where a waiting task is in its queue. */
 static inline u64 order_key(const struct fair_task *t);
 /* Where a task that waits in a queue would are in the one of @cpu, as things are. */
@@ -212,7 +214,7 @@ static inline void join_load(struct fair_queue *q, struct fair_task *t, u64 now)
 {
 	on_load(t, true);
 	if (has_groups())
-		join_group_load(q, t, now);
+		join_tree_load(t, now);
 	else
 		load_average_attach(&q->average, &t->average, load_rule());
 }
@@ -221,7 +223,7 @@ static inline void leave_load(struct fair_queue *q, struct fair_task *t, u64 now
 {
 	on_load(t, false);
 	if (has_groups())
-		leave_group_load(q, t, now);
+		leave_tree_load(t, now);
 	else
 		load_average_detach(&q->average, &t->average, load_rule());
 }
@@ -252,7 +254,7 @@ static void count_in(struct fair_queue *q, struct fair_task *t, u64 now)
 
 	update_queue_load(q, now);
 	if (has_groups())
-		count_in_group(q, t, now);
+		count_in_tree(t, 1, now);
 	else
 		add_weight_of(q, t);
 	t->is_idle = t->class == CLASS_IDLE || is_in_idle_group(t);
@@ -275,7 +277,7 @@ static void count_out(struct fair_queue *q, struct fair_task *t, u64 now)
 
 	update_queue_load(q, now);
 	if (has_groups())
-		count_out_of_group(q, t, now);
+		count_in_tree(t, -1, now);
 	else
 		take_weight_of(q, t);
 	if (t->is_idle) {

@@ -82,28 +82,20 @@ static void pull_from(struct attempt *a, struct fair_queue *from, struct fair_qu
 	}
 }
 
-/* Pulls from the busiest queue; with task groups from those of all groups, first from the one after the running one. */
+/* Pulls from the busiest queue; with groups from those of all groups. */
 static void pull_tasks(struct attempt *a)
 {
 	struct fair_queue *from = queue_of(a->source), *to = queue_of(a->cpu);
-	u32 step, index, target;
-	struct group_queue *g;
+	u32 count = nr_waiting_dsqs(), begin, step;
 
 	if (!from || !to || from->nr_running <= 1)
 		return;
+	begin = first_to_pull(from);
 	bpf_rcu_read_lock();
-	if (!has_groups()) {
-		bpf_for(step, 0, nr_waiting_dsqs())
-			pull_from(a, from, to, waiting_dsq_at(step, a->source), waiting_dsq_at(step, a->cpu));
-		bpf_rcu_read_unlock();
-		return;
-	}
-	bpf_for(step, 0, group_end_slot) {
-		index = group_after(a->source, from->running_group, step);
-		target = group_index(a->cpu, index - group_index(a->source, 0));
-		g = group_at(index);
-		if (g && g->nr_running)
-			pull_from(a, from, to, MAX_CPUS + index, MAX_CPUS + target);
+	bpf_for(step, 0, count) {
+		u32 number = (begin + step) % (count ?: 1);
+
+		pull_from(a, from, to, waiting_dsq_at(number, a->source), waiting_dsq_at(number, a->cpu));
 	}
 	bpf_rcu_read_unlock();
 }

@@ -1,20 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which task group a task is in: that of its process.
+ * Which group a task is in where groups are processes.
  *
- * A process takes a free group when its first thread comes, and gives it back when its last one has ended. The group's
- * queues begin empty. A kernel's own threads, and processes that find no free group, share group 0.
+ * A process takes a free slot when its first thread comes, and gives it back when its last one has ended. The group's
+ * queues begin empty. A kernel's own threads, and processes that find no free slot, share one. There are 63 for
+ * processes on up to 63 CPUs, and fewer on more.
  *
- * Example: with 64 groups, the first 63 processes have one each, and the 64th and 65th share group 0 as one process
- * would.
+ * Example, 8 CPUs: the first 62 processes have a group each, and the 63rd and 64th share one with kernel threads as one
+ * process would.
  */
 #ifndef SCHEDLAB_GROUP_MEMBERS_BPF_H
 #define SCHEDLAB_GROUP_MEMBERS_BPF_H
 
-#define SHARED_GROUP 0
+#define SHARED_SLOT 1
+#define MAX_PROCESS_SLOTS 64
 #define MAX_PROCESSES 65536
 /* Of task_struct's field flags; include/linux/sched.h. */
 #define KERNEL_THREAD 0x00200000
+
+/* Whether a slot is taken, and how many there are. */
+static u32 slots_taken[MAX_PROCESS_SLOTS];
+static u32 nr_process_slots;
 
 struct process {
 	u32 group;
@@ -29,47 +35,50 @@ struct {
 	__type(value, struct process);
 } processes SEC(".maps");
 
-/* A group begins with empty queues at virtual time 0, which is before all others. */
-static void clear_group(u32 group)
+static void clear_group(u32 slot)
 {
-	u64 *total = ELEMENT(group_loads, group);
+	u64 *total = ELEMENT(group_loads, slot);
 	u32 cpu;
 
 	if (total)
 		*total = 0;
 	bpf_for(cpu, 0, nr_cpus) {
-		struct group_queue *g = group_at(group_index(cpu, group));
+		struct group_node *node = node_at(queue_number(slot, cpu));
 
-		if (g)
-			*g = (struct group_queue){};
+		if (!node)
+			break;
+		clear_node(node);
+		node->entity.cpu = cpu;
 	}
 }
 
-static u32 take_group(void)
+static u32 take_slot(void)
 {
-	u32 group;
+	u32 slot;
 
-	bpf_for(group, SHARED_GROUP + 1, group_slots) {
-		u32 *taken = ELEMENT(group_taken, group);
+	bpf_for(slot, SHARED_SLOT + 1, nr_process_slots) {
+		u32 *taken = ELEMENT(slots_taken, slot);
 
 		if (!taken || *taken || __sync_lock_test_and_set(taken, 1))
 			continue;
-		clear_group(group);
-		if (group >= group_end_slot)
-			group_end_slot = group + 1;
-		return group;
+		clear_group(slot);
+		if (slot >= process_slots_end)
+			process_slots_end = slot + 1;
+		return slot;
 	}
-	return SHARED_GROUP;
+	return SHARED_SLOT;
 }
 
-/* A task comes into the group of its process. */
-static s32 join_group(const struct task_struct *p, struct fair_task *t)
+/* A new task comes into the group of its process. */
+static s32 join_process(const struct task_struct *p, struct fair_task *t)
 {
 	struct process first = { .threads = 1 }, *known;
 	u32 key = p->tgid;
 
-	t->group = SHARED_GROUP;
-	if (!has_groups() || p->flags & KERNEL_THREAD)
+	if (groups != GROUPS_PROCESS)
+		return 0;
+	t->group = SHARED_SLOT;
+	if (p->flags & KERNEL_THREAD)
 		return 0;
 	known = bpf_map_lookup_elem(&processes, &key);
 	if (known) {
@@ -77,39 +86,39 @@ static s32 join_group(const struct task_struct *p, struct fair_task *t)
 		t->group = known->group;
 		return 0;
 	}
-	t->group = first.group = take_group();
+	t->group = first.group = take_slot();
 	return bpf_map_update_elem(&processes, &key, &first, BPF_NOEXIST);
 }
 
-static void leave_group(const struct task_struct *p)
+static void leave_process(const struct task_struct *p)
 {
 	u32 key = p->tgid, *taken;
 	struct process *known;
 
-	if (!has_groups() || p->flags & KERNEL_THREAD)
+	if (groups != GROUPS_PROCESS || p->flags & KERNEL_THREAD)
 		return;
 	known = bpf_map_lookup_elem(&processes, &key);
 	if (!known || __sync_fetch_and_add(&known->threads, -1) != 1)
 		return;
-	taken = ELEMENT(group_taken, known->group);
+	taken = ELEMENT(slots_taken, known->group);
 	bpf_map_delete_elem(&processes, &key);
 	if (taken)
 		*taken = 0;
 }
 
-/* A dispatch queue for each group on each CPU, when there are groups. */
+/* The queues of the groups that processes take. */
 static s32 init_groups(void)
 {
-	u32 index;
+	u32 slot;
 
-	if (!has_groups())
+	if (groups != GROUPS_PROCESS)
 		return 0;
-	group_slots = nr_cpus ? MAX_GROUP_QUEUES / nr_cpus : 0;
-	if (group_slots > MAX_GROUPS)
-		group_slots = MAX_GROUPS;
-	group_end_slot = SHARED_GROUP + 1;
-	bpf_for(index, 0, nr_cpus * group_slots) {
-		s32 error = scx_bpf_create_dsq(MAX_CPUS + index, NUMA_NO_NODE);
+	nr_process_slots = nr_cpus ? MAX_GROUP_NODES / nr_cpus : 0;
+	if (nr_process_slots > MAX_PROCESS_SLOTS)
+		nr_process_slots = MAX_PROCESS_SLOTS;
+	process_slots_end = SHARED_SLOT + 1;
+	bpf_for(slot, SHARED_SLOT, nr_process_slots) {
+		s32 error = init_nodes(slot, ROOT_SLOT);
 
 		if (error)
 			return error;

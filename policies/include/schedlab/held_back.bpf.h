@@ -24,6 +24,8 @@
 #include <schedlab/bandwidth.bpf.h>
 #include <schedlab/fair_move.bpf.h>
 
+/* Whether limits hold. */
+static inline bool wants_limits(void);
 /* A waiting task that is counted on `t->cpu` leaves its place. */
 static inline void give_up_place(struct fair_queue *q, struct fair_task *t, u64 now);
 /* A task comes back to the queue of its CPU, and is counted there again. */
@@ -292,7 +294,7 @@ static s32 begin_control_group(struct cgroup *cgroup, struct scx_cgroup_init_arg
 	s32 error = add_control_group(cgroup, args);
 	u32 slot = slot_of(cgroup);
 
-	if (error || !wants_control_groups() || slot == ROOT_SLOT)
+	if (error || !wants_limits() || slot == ROOT_SLOT)
 		return error;
 	return init_limit(slot, args) ?: init_aside(slot);
 }
@@ -307,6 +309,8 @@ void BPF_STRUCT_OPS_SLEEPABLE(fair_cgroup_set_bandwidth, struct cgroup *cgroup, 
 {
 	u32 slot = slot_of(cgroup);
 
+	if (!wants_limits())
+		return;
 	set_limit(slot, period_us, quota_us, burst_us, scx_bpf_now());
 	init_aside(slot);
 }
