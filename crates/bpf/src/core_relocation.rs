@@ -5,6 +5,7 @@
 //! other question an instruction that must not be executed.
 
 use crate::btf::{Btf, BtfError, CoreRelocation, Kind, TypeId, essential_name};
+use crate::core_match;
 use crate::type_table::{Field, Type, TypeTable};
 
 /// `enum bpf_core_relo_kind`.
@@ -89,7 +90,10 @@ fn plain(btf: &Btf, id: TypeId) -> Result<Option<Type>, BtfError> {
 fn answer_type(btf: &Btf, types: &TypeTable, relocation: &CoreRelocation) -> Result<Answer, BtfError> {
     let found = counterpart(btf, types, relocation.ty)?;
     Ok(match (relocation.kind, found) {
-        (kind::TYPE_EXISTS | kind::TYPE_MATCHES, found) => Answer::Value(u64::from(found.is_some())),
+        (kind::TYPE_EXISTS, found) => Answer::Value(u64::from(found.is_some())),
+        (kind::TYPE_MATCHES, Some(kernel)) => {
+            Answer::Value(u64::from(core_match::matches(btf, types, relocation.ty, &kernel)?))
+        }
         (kind::TYPE_SIZE, Some(ty)) => Answer::Value(u64::from(types.size_of(&ty))),
         // The number of a kernel type means nothing here; it only has to exist.
         (_, Some(_)) => Answer::Value(u64::from(relocation.ty)),

@@ -10,6 +10,7 @@ mod btf;
 mod check;
 mod constants;
 mod context;
+mod core_match;
 mod core_relocation;
 mod coverage;
 mod decode;

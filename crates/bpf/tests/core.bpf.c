@@ -21,6 +21,15 @@ struct missing_struct { u64 x; } __core;
 enum sim_flags { SIM_SMALL = 77, SIM_BIG = 78, SIM_NONE = 79 };
 enum sim_flags___other { SIM_BIG___other = 1 };
 typedef struct other no_such_typedef;
+/* Parts of the kernel's types, and what differs from them in one thing. */
+struct task_struct___part { s32 pid; char comm[16]; struct task_struct *parent; struct { u32 array[3]; }; } __core;
+struct task_struct___long { s64 pid; } __core;
+struct task_struct___sign { u32 pid; } __core;
+struct task_struct___short { char comm[8]; } __core;
+struct task_struct___held { struct other parent[1]; } __core;
+struct task_struct___more { s32 pid; u64 not_there; } __core;
+union task_struct___union { s32 pid; } __core;
+enum sim_flags___part { SIM_BIG___part = 5 };
 
 #define field_exists(f) __builtin_preserve_field_info(f, 2)
 #define field_size(f) __builtin_preserve_field_info(f, 1)
@@ -29,9 +38,26 @@ typedef struct other no_such_typedef;
 #define field_left(f) __builtin_preserve_field_info(f, 4)
 #define field_right(f) __builtin_preserve_field_info(f, 5)
 #define type_exists(t) __builtin_preserve_type_info(*(t *)0, 0)
+#define type_matches(t) __builtin_preserve_type_info(*(t *)0, 2)
 #define type_size(t) __builtin_preserve_type_info(*(t *)0, 1)
 #define enum_exists(t, v) __builtin_preserve_enum_value(*(t *)v, 0)
 #define enum_value(t, v) __builtin_preserve_enum_value(*(t *)v, 1)
+
+SEC("syscall") u64 matches(u64 *ctx)
+{
+	u64 bits = type_matches(struct task_struct___part);
+
+	bits |= type_matches(struct task_struct___long) << 1;
+	bits |= type_matches(struct task_struct___sign) << 2;
+	bits |= type_matches(struct task_struct___short) << 3;
+	bits |= type_matches(struct task_struct___held) << 4;
+	bits |= type_matches(struct task_struct___more) << 5;
+	bits |= type_matches(union task_struct___union) << 6;
+	bits |= type_matches(enum sim_flags___part) << 7;
+	bits |= type_matches(enum sim_flags) << 8;
+	bits |= type_matches(struct missing_struct) << 9;
+	return bits;
+}
 
 SEC("syscall") u64 pid(u64 *ctx) { struct task_struct *p = (void *)ctx[0]; return p->pid; }
 SEC("syscall") u64 weight(u64 *ctx) { struct task_struct *p = (void *)ctx[0]; return p->scx.weight; }

@@ -51,6 +51,15 @@ fn what_the_kernel_does_not_have_can_be_asked_for() {
     }
 }
 
+/// A part of a type is that type; what differs in size, sign, length or kind is not, nor what has more.
+#[test]
+fn a_type_is_the_kernels_member_by_member() {
+    for executor in EXECUTORS {
+        let mut machine = load(&OBJECT, executor, &[]).unwrap();
+        assert_eq!(machine.run("matches", &[]), 0b1000_0001);
+    }
+}
+
 #[test]
 fn using_it_unasked_is_a_fault_that_names_it() {
     for executor in EXECUTORS {
