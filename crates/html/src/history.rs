@@ -25,7 +25,7 @@ pub fn of_history(history: &History, provenance: Provenance) -> Document {
     let all = series(history);
     let mut changes: Vec<Change> = all.values().flat_map(|points| changes_of(points)).collect();
     let place = |change: &Change| history.revisions.iter().position(|known| *known == change.point.revision);
-    changes.sort_by_key(|change| std::cmp::Reverse(place(change)));
+    changes.sort_by_key(|change| (std::cmp::Reverse(place(change)), !change.point.has_failed()));
     let moved: Vec<&Series> =
         all.iter().filter(|(_, points)| !changes_of(points).is_empty()).map(|(series, _)| *series).collect();
     let still: Vec<&Series> = all.keys().copied().filter(|series| !moved.contains(series)).collect();
@@ -83,8 +83,15 @@ fn answer(changes: &[Change]) -> String {
         1 => "1 change".to_string(),
         count => format!("{count} changes"),
     };
+    let of_latest = changes.iter().filter(|change| change.point.revision == latest.point.revision);
+    let fail = match of_latest.filter(|change| change.point.has_failed()).count() {
+        0 => String::new(),
+        1 => "1 fails; ".into(),
+        count => format!("{count} fail; "),
+    };
     format!(
-        "{count}. The latest is at {revision} ({subject}): {metric} of {scenario} under {policy} in {venue} went from {from} to {to}."
+        "{count}. The latest are at {revision} ({subject}): {fail}{metric} of {scenario} under {policy} in {venue} went from \
+         {from} to {to}."
     )
 }
 

@@ -7,8 +7,11 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-const TEMPLATES: [(&str, &str); 2] =
-    [(".bpf.c", include_str!("template.bpf.c")), (".toml", include_str!("template.toml"))];
+const TEMPLATES: [(&str, &str); 3] = [
+    (".bpf.c", include_str!("template.bpf.c")),
+    (".toml", include_str!("template.toml")),
+    (".gate.toml", include_str!("template.gate.toml")),
+];
 
 /// A new policy that could not be written.
 #[derive(Debug, thiserror::Error)]
@@ -32,9 +35,9 @@ pub enum CreateError {
     },
 }
 
-/// Writes `NAME.bpf.c`, a commented policy that runs, and `NAME.toml`, a scenario to test it, into `folder`. Returns their paths.
-/// Overwrites nothing.
-pub fn new_policy(name: &str, folder: &Path) -> Result<[PathBuf; 2], CreateError> {
+/// Writes `NAME.bpf.c`, a commented policy that runs, `NAME.toml`, a scenario to test it, and `NAME.gate.toml`, a gate, into
+/// `folder`. Returns their paths. Overwrites nothing.
+pub fn new_policy(name: &str, folder: &Path) -> Result<[PathBuf; 3], CreateError> {
     check_name(name)?;
     let paths = TEMPLATES.map(|(extension, _)| folder.join(format!("{name}{extension}")));
     if let Some(path) = paths.iter().find(|path| path.exists()) {
@@ -123,9 +126,10 @@ mod tests {
     #[test]
     fn a_new_policy_compiles() {
         let folder = tempfile::tempdir().unwrap();
-        let [path, test] = new_policy("my_first", folder.path()).unwrap();
+        let [path, test, gate] = new_policy("my_first", folder.path()).unwrap();
         assert_eq!(path, folder.path().join("my_first.bpf.c"));
         assert!(fs::read_to_string(test).unwrap().contains("name = \"my_first\""));
+        assert!(fs::read_to_string(gate).unwrap().contains("policy = \"./my_first.bpf.c\""));
         let text = fs::read_to_string(&path).unwrap();
         assert!(text.contains("my_first_enqueue") && !text.contains("NAME"));
         let compiled = crate::compile::compile_in(&path, crate::headers::test_cache().path()).unwrap();

@@ -49,6 +49,13 @@ pub struct Point {
     pub verdict: String,
 }
 
+impl Point {
+    /// Whether a bound did not hold.
+    pub fn has_failed(&self) -> bool {
+        self.verdict.eq_ignore_ascii_case(crate::Verdict::Failed.words())
+    }
+}
+
 /// What is measured.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Series {

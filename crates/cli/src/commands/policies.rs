@@ -41,11 +41,12 @@ fn list() -> Result<(), Failure> {
 }
 
 fn new(name: &str) -> Result<(), Failure> {
-    let [policy, test] = new_policy(name, Path::new("."))?;
-    let (policy, test) = (policy.display(), test.display());
+    let paths = new_policy(name, Path::new("."))?;
+    let [policy, test, gate] = paths.each_ref().map(|path| path.display());
     output::print(&format!(
-        "{policy} is written, and {test}, a scenario to test it. Try:\n\n    schedlab run heavy-load --policy {policy}\n    \
-         schedlab run {test} --policy {policy} --check\n"
+        "{policy} is written, {test}, a scenario to test it, and {gate}, a gate for it. Try:\n\n    \
+         schedlab run heavy-load --policy {policy}\n    schedlab run {test} --policy {policy} --check\n    \
+         schedlab gate {gate} --update\n"
     ))
 }
 

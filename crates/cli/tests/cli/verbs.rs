@@ -192,6 +192,9 @@ fn a_new_policy_passes_the_commands_that_come_with_it() {
         let starved = result["roles"].as_array().unwrap().iter().map(|role| role["starved"].as_u64());
         assert!(starved.eq(result["roles"].as_array().unwrap().iter().map(|_| Some(0))), "{scenario}: {result}");
     }
+    lab.out(&["gate", "./mine.gate.toml", "--update", "--quiet"]);
+    let passed = lab.out(&["gate", "./mine.gate.toml", "--quiet"]);
+    assert!(passed.starts_with("mine passed: ") && passed.contains("nothing changed"), "{passed}");
 }
 
 #[test]
