@@ -18,7 +18,12 @@ pub struct Seen {
 
 /// What happens with these tables on a machine of that many CPUs.
 pub fn see(policy: &str, cpus: u32, length: &str, tables: &str, settings: Settings) -> Seen {
-    let text = format!("name = \"t\"\n{tables}\n[machine]\ncpus = {cpus}\n[run]\nduration = \"{length}\"\n");
+    see_on(policy, &format!("cpus = {cpus}"), length, tables, settings)
+}
+
+/// The same on a machine with these keys.
+pub fn see_on(policy: &str, machine: &str, length: &str, tables: &str, settings: Settings) -> Seen {
+    let text = format!("name = \"t\"\n{tables}\n[machine]\n{machine}\n[run]\nduration = \"{length}\"\n");
     let workload = compiled(Scenario::parse(&text, "test"));
     let run = |executor| lab::run_with(&workload, policy, executor, settings).unwrap_or_else(|error| panic!("{error}"));
     let (one, two) = (run(Executor::Machine), run(Executor::Interpreter));

@@ -3,7 +3,7 @@
 //! 4 ms at multiples of that, or ones that are too short to matter.
 
 use super::control_groups::{self, Seen, ends, group, held, hogs, within};
-use super::observe::Settings;
+use super::observe::{Settings, cpu_time};
 use schedlab_model::trace::*;
 use schedlab_sim::LimitCounters;
 
@@ -30,6 +30,20 @@ pub fn split(work_ms: f64, threads: u32) -> String {
     let once = format!("once = [{{ compute = \"{each}ms\" }}]");
     let task = format!("[[task]]\nname = \"x\"\ncount = {threads}\ncontrol_group = \"a\"\n{once}\n");
     group("a", "max = \"50ms/100ms\"") + &task
+}
+
+/// More CPUs than a quota keeps busy: a group may be released between the moment at which a CPU finds nothing to run and that at
+/// which it puts its last task back. Then the CPU looks again: each task has a tick in each period at least, while it pays back.
+#[test]
+fn a_task_that_is_released_while_it_leaves_its_cpu_is_not_lost() {
+    let tasks = |name: &str, count: u32| hogs(name, &within("a"), count).replace("10s", "10ms");
+    let tables = group("a", "max = \"30ms/100ms\"") + &tasks("x", 2) + &tasks("y", 4);
+    for (policy, version) in [("eevdf", 0), ("eevdf", 3), ("cfs", 0), ("cfs", 1)] {
+        let machine = "topology = \"2n2l1c2t\"\ntick = \"1ms\"";
+        let seen = control_groups::see_on(policy, machine, "4s", &tables, &[("version", version)]);
+        let times = cpu_time(&seen.events, 6);
+        assert!(times.iter().all(|time| *time >= 40_000), "{policy} {version}: {times:?} us");
+    }
 }
 
 /// The limit of a hog: what it uses in each period is a whole number of ticks, and it pays back.

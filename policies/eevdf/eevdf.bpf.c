@@ -155,6 +155,8 @@ void BPF_STRUCT_OPS(eevdf_enqueue, struct task_struct *p, u64 enq_flags)
 	if (q->running) {
 		notify(q, t, p->pid, cpu, now);
 		set_hrtick(q, cpu, now);
+	} else {
+		tell_last(cpu, enq_flags);
 	}
 	t->clock.waker = -1;
 }

@@ -1,6 +1,7 @@
 //! Runs a scenario under a policy and says what is wrong.
 
 use crate::finding::{Finding, Kind};
+use crate::overload::is_overloaded;
 use schedlab_boundary::library::guarded;
 use schedlab_campaign::{Case, Keeps, Place, Runner};
 use schedlab_model::metric::{self, Part};
@@ -70,6 +71,7 @@ impl Judge<'_> {
         }
         let result = match self.run(scenario, self.policy, None)? {
             Seen::Nothing => return Ok(None),
+            Seen::Wrong(finding) if finding.kind == Kind::Stall && is_overloaded(scenario) => return Ok(None),
             Seen::Wrong(finding) => return Ok(Some(finding).filter(|_| !self.reference_fails(scenario))),
             Seen::Result(result) => result,
         };
@@ -89,7 +91,7 @@ impl Judge<'_> {
     fn beyond(&self, scenario: &Scenario, result: &RunResult) -> Result<Option<Finding>, VenueError> {
         let own = Measured::of(scenario, result);
         let Bounds { longest_wait, idle, jain, reference, .. } = self.bounds;
-        let waits = longest_wait.filter(|most| own.longest_wait.0 > most.ns());
+        let waits = longest_wait.filter(|most| own.longest_wait.0 > most.ns() && !is_overloaded(scenario));
         let idles = idle.filter(|most| own.idle > *most);
         let shares = jain.filter(|least| own.jain.as_ref().is_some_and(|(jain, _)| jain < least));
         if waits.is_none() && idles.is_none() && shares.is_none() {

@@ -8,6 +8,7 @@ mod draw;
 mod finding;
 mod judge;
 mod kernel;
+mod overload;
 mod reached;
 mod search;
 mod shrink;

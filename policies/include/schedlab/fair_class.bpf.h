@@ -96,6 +96,8 @@ void BPF_STRUCT_OPS(fair_enqueue, struct task_struct *p, u64 enq_flags)
 	update_queue(q, cpu, now);
 	if (q->running)
 		notify(q, t, p->pid, cpu, now);
+	else
+		tell_last(cpu, enq_flags);
 }
 
 /* The running task continues until the tick that will end its slice, as things are. */

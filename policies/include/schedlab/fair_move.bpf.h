@@ -64,6 +64,16 @@ static void notify(struct fair_queue *q, const struct fair_task *t, s32 pid, s32
 		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
 }
 
+/*
+ * A CPU found nothing to run and puts its last task back, which may run by now: a limit was lifted meanwhile. It has to
+ * look again.
+ */
+static inline void tell_last(s32 cpu, u64 enq_flags)
+{
+	if (enq_flags & SCX_ENQ_LAST)
+		scx_bpf_kick_cpu(cpu, 0);
+}
+
 /* The same, for one that the balancer brings. */
 static void notify_moved(struct fair_queue *q, const struct fair_task *t, s32 pid, s32 cpu, u64 now)
 {

@@ -278,8 +278,7 @@ static void put_aside(struct fair_queue *q, struct task_struct *p, struct fair_t
 	if (is_held_back(t, cpu)) {
 		scx_bpf_dsq_insert(p, place_aside(t, cpu), 0, enq_flags);
 		/* Its CPU looks for another task now that this one no longer counts. */
-		if (enq_flags & SCX_ENQ_LAST)
-			scx_bpf_kick_cpu(cpu, 0);
+		tell_last(cpu, enq_flags);
 		return;
 	}
 	bring_to_now(q, cpu, now);
