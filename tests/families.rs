@@ -8,6 +8,9 @@ use schedlab_model::ids::ObjectId;
 use schedlab_model::result::RoleResult;
 use schedlab_model::workload::{Objects, Role, Step, Workload};
 
+/// Numbers that replace parameters of a policy.
+type Settings<'a> = &'a [(&'a str, u64)];
+
 /// How many requests of a role make its median worth comparing.
 const ENOUGH: u64 = 150;
 
@@ -18,15 +21,15 @@ fn hands_on(role: &Role, objects: &Objects) -> bool {
     takes && role.program.steps.iter().any(|step| matches!(step, Step::Send(channel, _) if works(channel)))
 }
 
-fn roles(workload: &Workload, policy: &str) -> Vec<RoleResult> {
+fn roles(workload: &Workload, policy: &str, settings: Settings) -> Vec<RoleResult> {
     let mut collector = Collector::new(workload);
-    lab::run_into(&mut collector, workload, policy, Executor::Machine, &[]).unwrap();
+    lab::run_into(&mut collector, workload, policy, Executor::Machine, settings).unwrap();
     collector.into_measures().roles
 }
 
 /// What is wrong with a run: roles with few requests, and backlogs.
-fn lacks(workload: &Workload, policy: &str) -> Vec<String> {
-    let results = roles(workload, policy);
+fn lacks(workload: &Workload, policy: &str, settings: Settings) -> Vec<String> {
+    let results = roles(workload, policy, settings);
     let mut lacks = Vec::new();
     for (role, result) in workload.roles.iter().zip(results) {
         let measures = &result.measures;
@@ -44,11 +47,11 @@ fn lacks(workload: &Workload, policy: &str) -> Vec<String> {
     lacks
 }
 
-fn check(policy: &str, seeds: impl Iterator<Item = u64> + Clone, cpus: &[u32]) {
+fn check(policy: &str, settings: Settings, seeds: impl Iterator<Item = u64> + Clone, cpus: &[u32]) {
     let mut all = Vec::new();
     for family in families::all() {
         for (seed, &cpus) in seeds.clone().flat_map(|seed| cpus.iter().map(move |cpus| (seed, cpus))) {
-            all.extend(lacks(&family.scenario(seed, cpus).compile().unwrap(), policy));
+            all.extend(lacks(&family.scenario(seed, cpus).compile().unwrap(), policy, settings));
         }
     }
     assert!(all.is_empty(), "{}", all.join("\n"));
@@ -56,10 +59,11 @@ fn check(policy: &str, seeds: impl Iterator<Item = u64> + Clone, cpus: &[u32]) {
 
 #[test]
 fn each_role_of_a_family_ends_enough_requests_under_round_robin() {
-    check("rr", 1..=12, &[1, 2, 4]);
+    check("rr", &[], 1..=12, &[1, 2, 4]);
 }
 
+/// Each task for itself (`groups=none`): by the weights of groups one that computes beside thirty that wake has few requests.
 #[test]
 fn and_under_a_fair_scheduler() {
-    check("cfs", 1..=3, &[1, 2]);
+    check("cfs", &[("groups", 2)], 1..=3, &[1, 2]);
 }

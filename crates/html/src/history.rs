@@ -80,8 +80,8 @@ fn answer(changes: &[Change]) -> String {
     let [from, to] = [latest.from, latest.to].map(|value| shown(metric, value));
     let (revision, subject) = (latest.point.revision.short(), &latest.point.revision.subject);
     let count = match changes.len() {
-        1 => "1 change".to_string(),
-        count => format!("{count} changes"),
+        1 => "1 change. It is".to_string(),
+        count => format!("{count} changes. The latest are"),
     };
     let of_latest = changes.iter().filter(|change| change.point.revision == latest.point.revision);
     let fail = match of_latest.filter(|change| change.point.has_failed()).count() {
@@ -90,7 +90,7 @@ fn answer(changes: &[Change]) -> String {
         count => format!("{count} fail; "),
     };
     format!(
-        "{count}. The latest are at {revision} ({subject}): {fail}{metric} of {scenario} under {policy} in {venue} went from \
+        "{count} at {revision} ({subject}): {fail}{metric} of {scenario} under {policy} in {venue} went from \
          {from} to {to}."
     )
 }

@@ -163,25 +163,9 @@ fn a_kernel_on_one_cpu_repeats_bit_for_bit() {
     assert_eq!(first.get("costs"), None, "they were not asked for");
     // In another folder, and with costs, which are measured when the run is over.
     let lab = self::lab();
-    let second = lab
-        .command(&[
-            "run",
-            "one.toml",
-            "--venue",
-            "vm",
-            "--quiet",
-            "--json",
-            "--check",
-            "--trace",
-            "t.parquet",
-            "--policy",
-            "kernel",
-            "--kernel",
-            "debian:12",
-        ])
-        .env_remove("XDG_CACHE_HOME")
-        .output()
-        .unwrap();
+    let args = "run one.toml --venue vm --quiet --json --check --trace t.parquet --policy kernel --kernel debian:12";
+    let mut command = lab.command(&args.split(' ').collect::<Vec<_>>());
+    let second = command.env_remove("XDG_CACHE_HOME").output().unwrap();
     let mut second: serde_json::Value = serde_json::from_slice(&second.stdout).unwrap();
     first["costs"] = second["costs"].take();
     second["costs"] = first["costs"].clone();
