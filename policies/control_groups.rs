@@ -50,6 +50,22 @@ pub fn within(path: &str) -> String {
     format!("control_group = \"{path}\"")
 }
 
+/// Holds the shares among siblings against these.
+pub fn assert_shares(seen: &Seen, expected: &[f64], within: f64) {
+    let shares: Vec<f64> = seen.groups.iter().map(|group| group.sibling_share.unwrap()).collect();
+    let differ = |(share, expected): (&f64, &f64)| (share - expected).abs() > within;
+    assert!(shares.len() == expected.len() && !shares.iter().zip(expected).any(differ), "{shares:?} for {expected:?}");
+}
+
+/// Which task gets the CPU, in turn: a letter for each.
+pub fn turn_order(seen: &Seen) -> String {
+    let next = |event: &Event| match event.kind {
+        EventKind::Switch { next: Some(task), .. } => Some(char::from(b'a' + task.0 as u8)),
+        _ => None,
+    };
+    seen.events.iter().filter_map(next).collect()
+}
+
 /// When tasks are held back, in milliseconds; and when they are not any more.
 pub fn held(seen: &Seen) -> (Vec<f64>, Vec<f64>) {
     let times = |wanted: bool| {

@@ -20,6 +20,7 @@ mod observe;
 mod real_time;
 #[path = "rr/tests.rs"]
 mod rr;
+mod shares;
 #[path = "ule/tests/mod.rs"]
 mod ule;
 #[path = "windows/tests/mod.rs"]

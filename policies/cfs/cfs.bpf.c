@@ -125,6 +125,53 @@ static inline void on_idle(struct fair_queue *q, u64 now)
 	arm_idle(now);
 }
 
+static inline bool wants_group_queues(void)
+{
+	return groups == GROUPS_CONTROL;
+}
+
+static void follow_shares(u32 slot)
+{
+	u64 now = scx_bpf_now();
+	u32 cpu;
+
+	if (!wants_group_queues())
+		return;
+	bpf_for(cpu, 0, nr_cpus) {
+		u32 number = queue_number(slot, cpu);
+
+		update_group_loads(number, now);
+		refresh_shares(number);
+	}
+}
+
+/*
+ * A task, which has left its queue, goes to another group: it keeps its distance to min_vruntime. One that sleeps is
+ * placed in its old queue first, as if it had woken there (task_change_group_fair(), detach_task_cfs_rq()).
+ */
+void BPF_STRUCT_OPS(cfs_cgroup_move, struct task_struct *p, struct cgroup *from, struct cgroup *to)
+{
+	struct fair_task *t = task_of(p);
+	struct fair_queue *q = t ? queue_of(t->cpu) : NULL;
+	u64 now = scx_bpf_now(), base;
+
+	if (!t || !q)
+		return;
+	if (!wants_group_queues() || t->fresh) {
+		join_control_group(t, to);
+		return;
+	}
+	update_queue(q, t->cpu, now);
+	update_queue_load(q, now);
+	base = base_at(t, t->cpu, now);
+	if (!p->on_rq)
+		t->clock.vruntime = place_sleeper(t, base, now);
+	leave_load(q, t, now);
+	join_control_group(t, to);
+	t->clock.vruntime += base_at(t, t->cpu, now) - base;
+	join_load(q, t, now);
+}
+
 static inline s32 init_policy(void)
 {
 	init_domains(nr_cpus);
@@ -138,7 +185,7 @@ SCX_OPS_DEFINE(cfs_ops,
 	       FAIR_CLASS_OPS,
 	       .cgroup_init = (void *)fair_cgroup_init,
 	       .cgroup_exit = (void *)fair_cgroup_exit,
-	       .cgroup_move = (void *)fair_cgroup_move,
+	       .cgroup_move = (void *)cfs_cgroup_move,
 	       .cgroup_set_weight = (void *)fair_cgroup_set_weight,
 	       .cgroup_set_bandwidth = (void *)fair_cgroup_set_bandwidth,
 	       .cgroup_set_idle = (void *)fair_cgroup_set_idle,

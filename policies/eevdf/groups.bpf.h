@@ -16,7 +16,7 @@
 #define SCHEDLAB_EEVDF_GROUPS_BPF_H
 
 #include <eevdf/tree_pick.bpf.h>
-#include <schedlab/held_back.bpf.h>
+#include <schedlab/fair_control.bpf.h>
 
 /* A task that is counted on a CPU has what is left to it there; it is in the tree or is about to be. */
 static inline void weigh_newcomer(struct fair_task *t, s32 cpu)
@@ -224,15 +224,9 @@ static __noinline void move_debt(struct fair_queue *q, const struct fair_task *t
 	count_in_groups(t->control_slot, t->cpu, 0, scaled(debtor->own_weight), now);
 }
 
-s32 BPF_STRUCT_OPS_SLEEPABLE(eevdf_cgroup_init, struct cgroup *cgroup, struct scx_cgroup_init_args *args)
+static inline bool wants_group_queues(void)
 {
-	s32 error = begin_control_group(cgroup, args);
-	u32 slot = slot_of(cgroup);
-	const struct control_group *group = control_group_at(slot);
-
-	if (error || !wants_control_groups() || !group || slot == ROOT_SLOT || version >= LINUX_7_3)
-		return error;
-	return init_nodes(slot, group->parent);
+	return wants_control_groups() && version < LINUX_7_3;
 }
 
 /* It has left its queue. */
@@ -248,7 +242,6 @@ void BPF_STRUCT_OPS(eevdf_cgroup_move, struct task_struct *p, struct cgroup *fro
 		move_debt(q, t, p->pid, scx_bpf_now());
 }
 
-/* What a group weighs changes on all CPUs at once (__sched_group_set_shares()). */
 static void follow_shares(u32 slot)
 {
 	u64 now = scx_bpf_now();
@@ -262,31 +255,6 @@ static void follow_shares(u32 slot)
 		if (q && q->running)
 			scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
 	}
-}
-
-void BPF_STRUCT_OPS(eevdf_cgroup_set_weight, struct cgroup *cgroup, u32 weight)
-{
-	u32 slot = slot_of(cgroup);
-	struct control_group *group = control_group_at(slot);
-
-	if (!group)
-		return;
-	group->shares = shares_of(weight);
-	follow_shares(slot);
-}
-
-void BPF_STRUCT_OPS(eevdf_cgroup_set_idle, struct cgroup *cgroup, bool idle)
-{
-	u32 slot = slot_of(cgroup);
-	struct control_group *group = control_group_at(slot);
-
-	if (!group)
-		return;
-	group->is_idle = idle;
-	/* sched_group_set_idle() forgets the weight. */
-	if (!idle)
-		group->shares = NICE_0_WEIGHT;
-	follow_shares(slot);
 }
 
 #endif /* SCHEDLAB_EEVDF_GROUPS_BPF_H */

@@ -191,28 +191,6 @@ static __noinline bool pick_in_tree(u32 cpu, bool runs, u64 now)
 	return !runs && take_any(cpu);
 }
 
-/* The queue in which a task that comes meets the running one, and the group in which it comes to that, or 0. */
-struct meeting {
-	u32 number;
-	u32 group;
-};
-
-static inline struct meeting meeting_of(const struct fair_task *t, u32 cpu)
-{
-	struct meeting meeting = { .number = number_on(t, cpu) };
-	u32 level;
-
-	bpf_for(level, 0, MAX_CONTROL_DEPTH) {
-		const struct group_node *node = node_at(meeting.number);
-
-		if (!node || node->queue.running)
-			break;
-		meeting.group = meeting.number;
-		meeting.number = node->entity.cpu;
-	}
-	return meeting;
-}
-
 /* Whether a task that came preempts the running one, in the queue where they meet. */
 static __noinline bool preempts_in_tree(const struct fair_task *t, s32 pid, u32 cpu, u64 now)
 {

@@ -8,13 +8,12 @@
 //!
 //! Example: two tasks that spawn two children of 8 ms every 10 ms load a CPU by 3.2.
 
+use crate::shrink::steps;
 use schedlab_model::control_group::Bandwidth;
 use schedlab_model::cpuset::CpuSet;
 use schedlab_model::ids::{ControlGroupId, CpuId};
 use schedlab_model::scenario::{Scenario, Step, Task};
 
-/// How deep those that are spawned may spawn others.
-const GENERATIONS: u32 = 4;
 /// A queue that is nearly full is long, too.
 const MOST: f64 = 0.9;
 
@@ -46,68 +45,32 @@ pub fn is_overloaded(scenario: &Scenario) -> bool {
 
 /// How many CPUs the open work of a role keeps busy.
 fn load(scenario: &Scenario, task: &Task) -> f64 {
-    let work = work(steps(task));
+    let work_ns: f64 = steps(task).iter().map(Step::work_ns).sum();
     match &task.arrivals {
-        Some(gap) => work / gap.0.mean_ns().max(1.0),
-        None if task.spawned => births(scenario, &task.name, GENERATIONS) * work,
+        Some(gap) => work_ns / gap.0.mean_ns().max(1.0),
+        None if task.spawned => births(scenario, &task.name) * work_ns,
         None => 0.0,
     }
 }
 
-/// How often a role is spawned, in each nanosecond.
-fn births(scenario: &Scenario, name: &str, generations: u32) -> f64 {
-    let Some(generations) = generations.checked_sub(1) else { return 0.0 };
+/// How often a role is spawned, in each nanosecond. No role spawns itself, by way of others either: that is no scenario.
+fn births(scenario: &Scenario, name: &str) -> f64 {
     let by = |parent: &Task| {
-        let children = spawns(steps(parent), name);
+        let children: f64 = steps(parent).iter().map(|step| step.spawns(name)).sum();
         if children == 0.0 {
             return 0.0;
         }
+        let turn_ns = || steps(parent).iter().map(Step::length_ns).sum::<f64>().max(1.0);
         let rate = match &parent.arrivals {
             Some(gap) => 1.0 / gap.0.mean_ns().max(1.0),
-            None if parent.spawned => births(scenario, &parent.name, generations),
-            None if parent.repeated.is_some() => f64::from(parent.count.unwrap_or(1)) / cycle(steps(parent)).max(1.0),
+            None if parent.spawned => births(scenario, &parent.name),
+            None if parent.repeated.is_some() => f64::from(parent.count.unwrap_or(1)) / turn_ns(),
             // Once is no rate.
             None => 0.0,
         };
         rate * children
     };
     scenario.tasks.iter().map(by).sum()
-}
-
-fn steps(task: &Task) -> &[Step] {
-    task.repeated.as_deref().or(task.once.as_deref()).unwrap_or(&[])
-}
-
-/// What steps compute, in nanoseconds on average.
-fn work(steps: &[Step]) -> f64 {
-    sum(steps, &|step| match step {
-        Step::Compute { compute: time } | Step::Busy { busy: time } => time.0.mean_ns(),
-        _ => 0.0,
-    })
-}
-
-/// What they take at least.
-fn cycle(steps: &[Step]) -> f64 {
-    sum(steps, &|step| match step {
-        Step::Compute { compute: time } | Step::Busy { busy: time } | Step::Sleep { sleep: time } => time.0.mean_ns(),
-        Step::Io { io } => io.service.0.mean_ns(),
-        _ => 0.0,
-    })
-}
-
-fn spawns(steps: &[Step], name: &str) -> f64 {
-    sum(steps, &|step| match step {
-        Step::Spawn { spawn, count } if spawn == name => f64::from(*count),
-        _ => 0.0,
-    })
-}
-
-fn sum(steps: &[Step], of: &dyn Fn(&Step) -> f64) -> f64 {
-    let each = |step: &Step| match step {
-        Step::Repeat { repeat, steps, .. } => f64::from(*repeat) * sum(steps, of),
-        step => of(step),
-    };
-    steps.iter().map(each).sum()
 }
 
 #[cfg(test)]

@@ -140,7 +140,8 @@ fn fewer(count: u32) -> impl Iterator<Item = u32> {
     fewer.into_iter()
 }
 
-fn steps(task: &Task) -> &[Step] {
+/// The steps of a role, whether it repeats them or not.
+pub(crate) fn steps(task: &Task) -> &[Step] {
     task.repeated.as_deref().or(task.once.as_deref()).unwrap_or(&[])
 }
 

@@ -11,37 +11,17 @@ pub(super) fn see(cpus: u32, length: &str, tables: &str, settings: Settings) -> 
 
 /// The shares among siblings, which slices of a few milliseconds make exact to two in a thousand.
 pub(super) fn assert_shares(seen: &Seen, expected: &[f64]) {
-    let shares: Vec<f64> = seen.groups.iter().map(|group| group.sibling_share.unwrap()).collect();
-    let differ = |(share, expected): (&f64, &f64)| (share - expected).abs() > 0.002;
-    assert!(shares.len() == expected.len() && !shares.iter().zip(expected).any(differ), "{shares:?} for {expected:?}");
+    control_groups::assert_shares(seen, expected, 0.002);
 }
 
+/// Idle weighs 3 of 1024.
 #[test]
-fn groups_share_by_weight_whatever_is_in_them() {
-    for version in [V6_12, V6_18, V7_1, V7_3] {
-        share_by_weight(&[("version", version)]);
-    }
-}
-
-fn share_by_weight(settings: Settings) {
-    for (n, m) in [(1, 1), (3, 1), (1, 3), (4, 2)] {
-        let tables = group("a", "weight = 100")
-            + &group("b", "weight = 300")
-            + &hogs("x", &within("a"), n)
-            + &hogs("y", &within("b"), m);
-        assert_shares(&see(1, "6s", &tables, settings), &[0.25, 0.75]);
-    }
-    // A group in a group: a sixth each for b and c.
-    let nested = group("a", "") + &group("a/b", "") + &group("a/c", "") + &group("d", "weight = 200");
-    let tables = nested + &hogs("x", &within("a/b"), 1) + &hogs("y", &within("a/c"), 1) + &hogs("z", &within("d"), 1);
-    assert_shares(&see(1, "6s", &tables, settings), &[0.333, 0.5, 0.5, 0.667]);
-    // Tasks of the root compete one by one: a quarter each, and one for the group.
-    let tables = group("a", "") + &hogs("root", "", 3) + &hogs("x", &within("a"), 2);
-    assert_shares(&see(1, "6s", &tables, settings), &[0.25]);
-    // Idle weighs 3, and with 10000 and 1 it is 102400 to 10.
+fn an_idle_group_has_what_is_left() {
     let tables =
         group("a", "idle = true") + &group("b", "") + &hogs("x", &within("a"), 1) + &hogs("y", &within("b"), 1);
-    assert_shares(&see(1, "12s", &tables, settings), &[0.003, 0.997]);
+    for version in [V6_12, V6_18, V7_1, V7_3] {
+        assert_shares(&see(1, "12s", &tables, &[("version", version)]), &[0.003, 0.997]);
+    }
 }
 
 #[test]

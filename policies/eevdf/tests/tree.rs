@@ -3,47 +3,7 @@
 
 use super::control_groups::see;
 use super::observe::{V6_12, V6_18, V7_1, cpu_time};
-use crate::policies::control_groups::{Seen, group, hogs, within};
-use schedlab_model::trace::*;
-
-/// Which task gets the CPU, in turn.
-fn turns(seen: &Seen) -> String {
-    let next = |event: &Event| match event.kind {
-        EventKind::Switch { next: Some(task), .. } => Some(char::from(b'a' + task.0 as u8)),
-        _ => None,
-    };
-    seen.events.iter().filter_map(next).collect()
-}
-
-/// A hog next to a group of two: the group has every second turn, and its hogs every second of these. In one queue the lone
-/// hog, which weighs as much as both, has turns twice as often as each.
-#[test]
-fn a_group_takes_turns_as_one() {
-    let tables = group("a", "") + &group("b", "") + &hogs("x", &within("a"), 1) + &hogs("y", &within("b"), 2);
-    for version in [V6_12, V6_18, V7_1] {
-        let seen = see(1, "400ms", &tables, &[("version", version)]);
-        let turns = turns(&seen);
-        let start = turns.find("abac").expect("a turn of each");
-        assert_eq!(&turns[start..start + 64], "abac".repeat(16), "{version}: {turns}");
-    }
-}
-
-/// Before 6.18 a throttled group keeps the places of its tasks: each gets as much as the others, also where a period is
-/// shorter than a turn for each.
-#[test]
-fn a_throttled_group_keeps_its_places() {
-    let tables = group("p", "max = \"10ms/100ms\"")
-        + &group("p/a", "")
-        + &group("p/b", "weight = 300")
-        + &hogs("x", &within("p/a"), 3)
-        + &hogs("y", &within("p/b"), 3)
-        + &hogs("z", "", 1);
-    let times = cpu_time(&see(1, "24s", &tables, &[("version", V6_12)]).events, 7);
-    let of = |task: usize| times[task] as f64 / 1e3;
-    for (task, expected) in [(0, 200.0), (1, 200.0), (2, 200.0), (3, 600.0), (4, 600.0), (5, 600.0)] {
-        assert!((of(task) - expected).abs() <= 8.0, "{task}: {:?}", (0..7).map(of).collect::<Vec<_>>());
-    }
-}
+use crate::policies::control_groups::{group, hogs, turn_order, within};
 
 /// A group is throttled while a real-time task has the CPU, and refilled before it runs again: it is in its queue after that.
 #[test]
@@ -67,7 +27,7 @@ fn a_batch_task_of_a_group_waits() {
     };
     let turns = |class: &str| {
         let tables = group("g", "") + &task(class) + &hogs("x", "slice = \"100ms\"", 1);
-        turns(&see(1, "4s", &tables, &[("version", V6_12)])).matches('a').count()
+        turn_order(&see(1, "4s", &tables, &[("version", V6_12)])).matches('a').count()
     };
     let (batch, other) = (turns("batch"), turns("other"));
     assert!(batch < 50 && other > 300, "{batch} {other}");

@@ -214,10 +214,11 @@ void BPF_STRUCT_OPS(fair_stopping, struct task_struct *p, bool runnable)
 		charge(q, now);
 	else
 		update_queue(q, cpu, now);
-	t->clock.vruntime = q->clock.vruntime;
 	end_running(q, t, now);
 	if (has_groups())
 		end_in_tree(t, t->interrupted, now);
+	else
+		t->clock.vruntime = q->clock.vruntime;
 	on_stopping(q, p, t, now);
 }
 

@@ -78,8 +78,11 @@ static inline bool first_in_tree(const struct fair_queue *q, u32 number, u64 *vr
 {
 	u32 own = first_group(number, q->running ? q->running_group : 0, 0);
 	const struct group_node *node = node_at(own);
-	bool waits = first_waiting(number, vruntime);
+	bool waits;
 
+	bpf_rcu_read_lock();
+	waits = first_waiting(number, vruntime);
+	bpf_rcu_read_unlock();
 	if (node && (!waits || time_before(node->entity.clock.vruntime, *vruntime))) {
 		*vruntime = node->entity.clock.vruntime;
 		return true;
@@ -96,9 +99,7 @@ __noinline u64 tree_min_vruntime_at(u32 number, u64 now)
 
 	if (!q)
 		return 0;
-	bpf_rcu_read_lock();
 	waits = first_in_tree(q, number, &first);
-	bpf_rcu_read_unlock();
 	return follow(q->clock.min_vruntime, q->running, running_vruntime(q, now), waits, first);
 }
 

@@ -96,6 +96,28 @@ static inline u64 waiting_dsq_at(u32 number, s32 cpu)
 	return queue_number(number, cpu);
 }
 
+/* The queue in which a task that comes meets the running one, and the group in which it comes to that, or 0. */
+struct meeting {
+	u32 number;
+	u32 group;
+};
+
+static inline struct meeting meeting_of(const struct fair_task *t, u32 cpu)
+{
+	struct meeting meeting = { .number = number_on(t, cpu) };
+	u32 level;
+
+	bpf_for(level, 0, MAX_CONTROL_DEPTH) {
+		const struct group_node *node = node_at(meeting.number);
+
+		if (!node || node->queue.running)
+			break;
+		meeting.group = meeting.number;
+		meeting.number = node->entity.cpu;
+	}
+	return meeting;
+}
+
 /* Whether a task waits in a group's queue. */
 static inline bool has_waiting(const struct group_node *node);
 
@@ -121,7 +143,7 @@ static __noinline bool take_any(u32 cpu)
 /* A slot may be taken again: then its queues are empty, and what else is kept of them is as the policy says. */
 static inline void clear_node(struct group_node *node);
 
-/* The queues of a new group: @slot, in the one of @above. */
+/* Queues for a new group: @slot, in the one of @above. */
 static s32 init_nodes(u32 slot, u32 above)
 {
 	u32 cpu;

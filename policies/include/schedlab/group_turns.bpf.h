@@ -86,14 +86,10 @@ __noinline bool tree_tick_is_due(s32 cpu, u64 now)
 		struct fair_queue *q = queue_at(number);
 		const struct group_node *node = node_at(number);
 		u64 first = 0, slice;
-		bool waits;
 
 		if (!q)
 			break;
-		bpf_rcu_read_lock();
-		waits = first_in_tree(q, number, &first);
-		bpf_rcu_read_unlock();
-		if (waits) {
+		if (first_in_tree(q, number, &first)) {
 			slice = running_slice(q, number);
 			if (q->clock.ran > slice)
 				forget_chain(number, running_name(q));
@@ -120,14 +116,10 @@ __noinline u64 tree_slice_end(s32 cpu, u64 now)
 		const struct fair_queue *q = queue_at(number);
 		const struct group_node *node = node_at(number);
 		u64 first = 0;
-		bool waits;
 
 		if (!q)
 			break;
-		bpf_rcu_read_lock();
-		waits = first_in_tree(q, number, &first);
-		bpf_rcu_read_unlock();
-		if (waits) {
+		if (first_in_tree(q, number, &first)) {
 			own = time_left(running_slice(q, number), q->clock.ran, q->clock.vruntime - first, q->running_weight);
 			left = own < left ? own : left;
 		}
@@ -266,28 +258,6 @@ static inline bool may_shorten_slice(struct fair_queue *q, u64 now)
 	return q->running && time_before(tick_from(q, now + 1), q->slice_end);
 }
 
-/* The queue in which a task that comes meets the running one, and the group in which it comes to that, or 0. */
-struct meeting {
-	u32 number;
-	u32 group;
-};
-
-static inline struct meeting meeting_of(const struct fair_task *t)
-{
-	struct meeting meeting = { .number = number_of(t) };
-	u32 level;
-
-	bpf_for(level, 0, MAX_CONTROL_DEPTH) {
-		const struct group_node *node = node_at(meeting.number);
-
-		if (!node || node->queue.running)
-			break;
-		meeting.group = meeting.number;
-		meeting.number = node->entity.cpu;
-	}
-	return meeting;
-}
-
 /* Whether a task that comes leads the running one by enough, where they meet. */
 static inline bool leads_where_they_meet(const struct fair_queue *q, const struct meeting *meeting,
 					 const struct fair_task *t, u64 now)
@@ -316,7 +286,7 @@ __noinline bool preempts_in_tree(const struct fair_task *t, s32 pid, u64 now)
 		return true;
 	if (!wakeup_preemption || t->class != CLASS_NORMAL)
 		return false;
-	meeting = meeting_of(t);
+	meeting = meeting_of(t, t->cpu);
 	q = queue_at(meeting.number);
 	if (!q)
 		return false;

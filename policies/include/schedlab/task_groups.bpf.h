@@ -44,6 +44,7 @@ static inline bool has_tree(void)
 	return groups == GROUPS_PROCESS || (groups == GROUPS_CONTROL && has_control_groups());
 }
 
+/* The same for what all fair schedulers ask: eevdf has queues of groups, and counts loads without them. */
 static inline bool has_groups(void)
 {
 	return has_tree();

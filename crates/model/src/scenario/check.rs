@@ -156,11 +156,7 @@ pub(crate) fn arrivals(roles: &[RoleInfo], cpus: u32, duration: Time, at: &At) -
 
 /// What a pass of a program computes on average.
 fn work_ns(role: &RoleInfo) -> f64 {
-    let work = |step: &Step| match step.effect() {
-        Effect::Works(length) => length.mean_ns(),
-        _ => 0.0,
-    };
-    role.steps.iter().map(|flat| work(flat.step) * flat.times as f64).sum()
+    role.steps.iter().map(|flat| flat.step.work_ns() * flat.times as f64).sum()
 }
 
 /// The role that a step spawns, and how many.

@@ -5,6 +5,7 @@
 //! [`Workload`] that a venue takes. `docs/reference/scenario.md` explains the language to users.
 
 mod attributes;
+mod averages;
 mod change;
 mod check;
 mod compile;
