@@ -15,6 +15,26 @@ pub fn process_cpu_ns() -> u64 {
     read(libc::CLOCK_PROCESS_CPUTIME_ID)
 }
 
+/// The clock of a thread's CPU time, which other threads of its process can read while it lives.
+#[derive(Clone, Copy, Debug)]
+pub struct CpuClock(libc::clockid_t);
+
+impl CpuClock {
+    /// That of the calling thread.
+    pub fn of_this_thread() -> CpuClock {
+        let mut clock = 0;
+        // SAFETY: the calling thread is there, and the function fills the number that it is given.
+        let failed = unsafe { libc::pthread_getcpuclockid(libc::pthread_self(), &mut clock) };
+        assert_eq!(failed, 0, "a thread has a clock");
+        CpuClock(clock)
+    }
+
+    /// CPU time of the thread so far.
+    pub fn now_ns(self) -> u64 {
+        read(self.0)
+    }
+}
+
 fn read(clock: libc::clockid_t) -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the kernel fills the structure that it is given.

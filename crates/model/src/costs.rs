@@ -138,20 +138,26 @@ costs! {
     pipe_recv
     /// Waiting in a pipe: CPU time of the task before it sleeps.
     pipe_wait
+    /// Returning from a wait in a pipe: what it takes more than `resume`, before the task has its message or its room
+    /// (`pipe_read`, `pipe_write`).
+    pipe_resume
     /// Putting a message into a socket, with its path through the loopback device and the softirq, without the wake-up: CPU
     /// time of the task (`tcp_sendmsg`, `tcp_v4_rcv`).
     socket_send
     /// Taking one out: CPU time of the task (`tcp_recvmsg`).
     socket_recv
-    /// Waiting at a socket: CPU time of the task before it sleeps (`sk_wait_data`, `tcp_cleanup_rbuf`).
+    /// Waiting at a socket: CPU time of the task before it sleeps (`sk_wait_data`).
     socket_wait
+    /// Returning from a wait at a socket: what it takes more than `resume`, before the task has its message (`release_sock`,
+    /// `skb_copy_datagram_iter`, `tcp_cleanup_rbuf`).
+    socket_resume
 }
 
 impl Costs {
     /// Those of calls that steps are, and what a task owes to a step that was before.
     pub fn calls(&self) -> impl Iterator<Item = Time> {
-        let pipes = [self.pipe_send, self.pipe_recv, self.pipe_wait];
-        let sockets = [self.socket_send, self.socket_recv, self.socket_wait];
+        let pipes = [self.pipe_send, self.pipe_recv, self.pipe_wait, self.pipe_resume];
+        let sockets = [self.socket_send, self.socket_recv, self.socket_wait, self.socket_resume];
         let others = [self.sleep, self.io, self.futex_wait, self.futex_wake, self.semaphore, self.process_copy];
         pipes.into_iter().chain(sockets).chain(others)
     }
@@ -262,6 +268,9 @@ pub struct SchedulerCosts {
     /// Waiting in a pipe, without the cost of a sleep.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pipe_wait_ns: Option<f64>,
+    /// The part of a wait in a pipe that comes after the wake-up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pipe_resume_ns: Option<f64>,
     /// Putting a message into a socket without a waiter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub socket_send_ns: Option<f64>,
@@ -271,6 +280,9 @@ pub struct SchedulerCosts {
     /// Waiting at a socket, without the cost of a sleep.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub socket_wait_ns: Option<f64>,
+    /// The part of a wait at a socket that comes after the wake-up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub socket_resume_ns: Option<f64>,
 }
 
 impl SchedulerCosts {
@@ -292,6 +304,7 @@ impl From<&SchedulerCosts> for Costs {
             let others_ns = others.iter().map(|other| other.ns()).sum();
             Time(time(ns).ns().saturating_sub(others_ns))
         };
+        let part = |ns: Option<f64>, whole: Option<f64>| time(ns).min(time(whole));
         let way_in = |ns: Option<f64>| without(ns, &[switch, time(told.resume_ns)]);
         Costs {
             switch,
@@ -325,10 +338,12 @@ impl From<&SchedulerCosts> for Costs {
             semaphore: time(told.semaphore_ns),
             pipe_send: time(told.pipe_send_ns),
             pipe_recv: time(told.pipe_recv_ns),
-            pipe_wait: time(told.pipe_wait_ns),
+            pipe_wait: without(told.pipe_wait_ns, &[time(told.pipe_resume_ns)]),
+            pipe_resume: part(told.pipe_resume_ns, told.pipe_wait_ns),
             socket_send: time(told.socket_send_ns),
             socket_recv: time(told.socket_recv_ns),
-            socket_wait: time(told.socket_wait_ns),
+            socket_wait: without(told.socket_wait_ns, &[time(told.socket_resume_ns)]),
+            socket_resume: part(told.socket_resume_ns, told.socket_wait_ns),
             policy_instruction_ps: 0,
         }
     }
@@ -389,6 +404,10 @@ mod tests {
             statistics: switched(all.statistics),
             sleep: switched(without(all.sleep, all.resume)),
             io: switched(without(all.io, all.resume)),
+            pipe_wait: without(all.pipe_wait, all.pipe_resume),
+            pipe_resume: all.pipe_wait,
+            socket_wait: without(all.socket_wait, all.socket_resume),
+            socket_resume: all.socket_wait,
             policy_instruction_ps: 0,
             ..all
         };
@@ -414,6 +433,20 @@ mod tests {
         let unknown = Costs::from(&SchedulerCosts { resume_ns: None, wakeup_ns: None, ..told });
         assert_eq!((unknown.arrival, unknown.sleep), (Time(20_600), Time(3000)));
         assert_eq!(Costs::from(&SchedulerCosts::default()), Costs::default());
+    }
+
+    #[test]
+    fn a_wait_for_a_message_has_a_part_before_and_a_part_after_the_wakeup() {
+        let told = |wait, resume| {
+            let told = SchedulerCosts { socket_wait_ns: wait, socket_resume_ns: resume, ..SchedulerCosts::default() };
+            let costs = Costs::from(&told);
+            (costs.socket_wait, costs.socket_resume)
+        };
+        assert_eq!(told(Some(9000.0), Some(7000.0)), (Time(2000), Time(7000)));
+        assert_eq!(told(Some(9000.0), None), (Time(9000), Time::ZERO));
+        // Together they are the whole.
+        assert_eq!(told(Some(6000.0), Some(7000.0)), (Time::ZERO, Time(6000)));
+        assert_eq!(told(None, Some(7000.0)), (Time::ZERO, Time::ZERO));
     }
 
     #[test]

@@ -125,8 +125,10 @@ fn named(costs: &Costs) -> Vec<(&'static str, Option<Cost>)> {
         ("pipe, send", costs.pipe_send),
         ("pipe, receive", costs.pipe_recv),
         ("pipe, wait", costs.pipe_wait),
+        ("pipe, what of a wait comes after the wake-up", costs.pipe_resume),
         ("socket, send", costs.socket_send),
         ("socket, receive", costs.socket_recv),
         ("socket, wait", costs.socket_wait),
+        ("socket, what of a wait comes after the wake-up", costs.socket_resume),
     ]
 }

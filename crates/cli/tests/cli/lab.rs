@@ -66,9 +66,23 @@ pub fn may_virtualize(kernels: &[&str]) -> bool {
     lack.is_none()
 }
 
+/// Whether a process has a handler for SIGINT.
+fn catches_interrupts(pid: u32) -> bool {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    let mask = caught.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (libc::SIGINT - 1) & 1 == 1)
+}
+
 impl Lab {
+    /// Whether a process writes a trace into this folder. Its file has no name yet, as the one that it opens before, to see
+    /// whether it could: that is closed again before it catches Ctrl-C.
+    pub fn is_tracing(&self, pid: u32) -> bool {
+        catches_interrupts(pid) && self.has_nameless_file(pid)
+    }
+
     /// Whether a process has a file open in this folder that has no name.
-    pub fn has_nameless_file(&self, pid: u32) -> bool {
+    fn has_nameless_file(&self, pid: u32) -> bool {
         let open = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
         let mut targets = open.filter_map(|entry| fs::read_link(entry.path()).ok());
         let is_nameless =

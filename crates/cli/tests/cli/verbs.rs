@@ -269,9 +269,8 @@ fn ctrl_c_prints_what_there_is_and_says_so() {
         let run = ["run", "small.toml", "--policy", "rr", "--duration", "100000000s", "--trace", "t.parquet"];
         let mut command = lab.command(&[&run[..], args].concat());
         let child = command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
-        // The file of the trace is there when the run begins, and has no name yet.
         let begin = Instant::now();
-        while !lab.has_nameless_file(child.id()) {
+        while !lab.is_tracing(child.id()) {
             assert!(begin.elapsed() < Duration::from_secs(60), "the run does not begin");
             std::thread::sleep(Duration::from_millis(10));
         }

@@ -113,12 +113,16 @@ pub struct Costs {
     pub pipe_recv: Option<Cost>,
     /// Waiting in a pipe.
     pub pipe_wait: Option<Cost>,
+    /// What of that comes after the wakeup.
+    pub pipe_resume: Option<Cost>,
     /// Putting a message into a socket without a waiting reader.
     pub socket_send: Option<Cost>,
     /// Taking it out.
     pub socket_recv: Option<Cost>,
     /// Waiting at a socket.
     pub socket_wait: Option<Cost>,
+    /// What of that comes after the wakeup.
+    pub socket_resume: Option<Cost>,
 }
 
 impl Costs {
@@ -160,9 +164,11 @@ impl Costs {
             pipe_send_ns: median(self.pipe_send),
             pipe_recv_ns: median(self.pipe_recv),
             pipe_wait_ns: median(self.pipe_wait),
+            pipe_resume_ns: median(self.pipe_resume),
             socket_send_ns: median(self.socket_send),
             socket_recv_ns: median(self.socket_recv),
             socket_wait_ns: median(self.socket_wait),
+            socket_resume_ns: median(self.socket_resume),
         };
         told.resume_ns = self.lateness.and_then(|late| resume_ns(late.median_ns, &told));
         told
@@ -311,8 +317,8 @@ fn measure_calls(costs: &mut Costs, effort: &Effort) -> io::Result<()> {
     costs.semaphore = steps.semaphore;
     [costs.pipe_send, costs.pipe_recv] = steps.pipe;
     [costs.socket_send, costs.socket_recv] = steps.socket;
-    costs.pipe_wait = waiting("pipe", costs, steps.pipe);
-    costs.socket_wait = waiting("socket", costs, steps.socket);
+    (costs.pipe_wait, costs.pipe_resume) = waiting("pipe", costs, steps.pipe, effort);
+    (costs.socket_wait, costs.socket_resume) = waiting("socket", costs, steps.socket, effort);
     let word = AtomicU32::new(0);
     let many =
         |call: &dyn Fn()| Cost::of(&(0..effort.wakes).map(|_| cpu_time(call) - steps.nothing_ns).collect::<Vec<_>>());
@@ -321,17 +327,23 @@ fn measure_calls(costs: &mut Costs, effort: &Effort) -> io::Result<()> {
     Ok(())
 }
 
-/// What waiting for a message takes, where putting one in and taking one out is known.
-fn waiting(kind: &str, costs: &Costs, [send, recv]: [Option<Cost>; 2]) -> Option<Cost> {
+/// What waiting for a message takes, where putting one in and taking one out is known; and what of it comes after the wakeup.
+fn waiting(kind: &str, costs: &Costs, moved: [Option<Cost>; 2], effort: &Effort) -> (Option<Cost>, Option<Cost>) {
+    let Some(known) = known(costs, moved) else { return (None, None) };
+    let wait = waits::of_messages(kind, known).ok().and_then(Cost::positive);
+    let resume = waits::after_wakeup(kind, effort).ok().map(|all| all - known.switch - known.resume);
+    (wait, resume.and_then(Cost::positive))
+}
+
+fn known(costs: &Costs, [send, recv]: [Option<Cost>; 2]) -> Option<waits::Known> {
     let told = costs.told(0.0);
-    let known = waits::Known {
+    Some(waits::Known {
         send: send?.median_ns,
         recv: recv?.median_ns,
         wakeup: told.wakeup_ns?,
         switch: told.switch_ns()?,
         resume: told.resume_ns?,
-    };
-    waits::of_messages(kind, known).ok().and_then(Cost::positive)
+    })
 }
 
 fn bind(cpu: CpuId) -> io::Result<()> {

@@ -115,7 +115,7 @@ pub fn workload(text: &str) -> Workload {
 }
 
 /// What measuring a step takes itself.
-fn nothing() -> f64 {
+pub fn nothing() -> f64 {
     let values: Vec<f64> = (0..101).map(|_| cpu_time(|| ())).collect();
     quantile(&values, 0.5)
 }

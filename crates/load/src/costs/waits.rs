@@ -1,8 +1,19 @@
-//! What waiting for a message takes: two tasks send one back and forth.
+//! What waiting for a message takes: two tasks send one back and forth, and one wakes another that waits.
 
-use super::settings;
-use super::steps::workload;
+use super::steps::{nothing, workload};
+use super::{Effort, settings};
+use crate::algorithm::{Algorithm, Engine};
+use crate::attributes::set_punctual;
+use crate::calibration::{Calibration, quantile};
+use crate::clock::{CpuClock, now_ns, sleep_until, thread_cpu_ns};
+use crate::control_groups::ControlGroups;
+use crate::master::Nobody;
 use crate::run::{LoadError, TaskReport, Unwatched, run};
+use crate::site::Site;
+use crate::worker::Worker;
+use schedlab_model::workload::Step;
+use std::io;
+use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// How often it goes there and back.
 const ROUNDS: u32 = 64;
@@ -41,4 +52,75 @@ pub fn of_messages(kind: &str, known: Known) -> Result<f64, LoadError> {
     let (waits, all) = (sum(|task| task.switches.0), sum(|task| task.switches.0 + task.switches.1));
     let messages_ns = f64::from(2 * ROUNDS) * (known.send + known.recv);
     Ok((cpu_ns - messages_ns - all * known.switch) / waits - known.wakeup - known.resume)
+}
+
+/// How long a task may take to fall asleep in a wait.
+const ASLEEP_NS: u64 = 300_000;
+
+/// CPU time of a task that waits for a message, from its wakeup to its next step: while it sleeps its clock stands, and the
+/// sender reads it. The median of many.
+pub fn after_wakeup(kind: &str, effort: &Effort) -> io::Result<f64> {
+    let text = format!(
+        "name = \"costs\"\n[machine]\ncpus = 1\n[channel.c]\nkind = \"{kind}\"\n\
+         [[task]]\nname = \"sends\"\nonce = [{{ repeat = {0}, steps = [{{ send = \"c\" }}] }}]\n\
+         [[task]]\nname = \"waits\"\nonce = [{{ repeat = {0}, steps = [{{ recv = \"c\" }}] }}]\n",
+        effort.wakes
+    );
+    let workload = workload(&text);
+    let calibration = Calibration::unknown(Algorithm::Spin);
+    let site = Site::open(&workload, &calibration, Algorithm::Spin, 2, ControlGroups::none())?;
+    let [sender, receiver] = [0, 1].map(|role| site.shared.add_task(role, None, 0).expect("there is room for two"));
+    let (tell, told) = channel();
+    let taken = std::thread::scope(|scope| {
+        let waits = scope.spawn(|| wait(Worker::new(&site, &Nobody, receiver, Engine::new(Algorithm::Spin)), tell));
+        let before = send(Worker::new(&site, &Nobody, sender, Engine::new(Algorithm::Spin)), &told);
+        let after = waits.join().expect("it only waits");
+        before.into_iter().zip(after).map(|(before, after)| after.saturating_sub(before) as f64).collect::<Vec<_>>()
+    });
+    Ok(quantile(&taken, 0.5) - nothing())
+}
+
+/// Receives all messages; its CPU time after each.
+fn wait(mut worker: Worker, tell: Sender<CpuClock>) -> Vec<u64> {
+    // As tasks are.
+    set_punctual();
+    let _ = tell.send(CpuClock::of_this_thread());
+    let mut times = Vec::new();
+    while let Some(step) = worker.next_step() {
+        let is_message = matches!(step, Step::Recv(..));
+        worker.step();
+        if is_message {
+            times.push(thread_cpu_ns());
+        }
+    }
+    times
+}
+
+/// Sends all messages to a task that sleeps; its CPU time before each.
+fn send(mut worker: Worker, told: &Receiver<CpuClock>) -> Vec<u64> {
+    set_punctual();
+    let clock = told.recv().expect("it tells that first");
+    let mut times = Vec::new();
+    while let Some(step) = worker.next_step() {
+        if matches!(step, Step::Send(..)) {
+            sleep_until(now_ns() + ASLEEP_NS);
+            times.push(clock.now_ns());
+        }
+        worker.step();
+    }
+    times
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_that_is_woken_takes_cpu_time_to_its_next_step() {
+        let effort = Effort { wakes: 20, ..Effort::REAL };
+        for kind in ["pipe", "socket"] {
+            let ns = after_wakeup(kind, &effort).unwrap();
+            assert!(ns > 0.0 && ns < ASLEEP_NS as f64, "{kind}: {ns}");
+        }
+    }
 }

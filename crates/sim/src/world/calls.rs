@@ -4,6 +4,7 @@ use super::World;
 use super::requests::Place;
 use super::steps::Next;
 use super::timers::Due;
+use schedlab_model::ids::ObjectId;
 use schedlab_model::machine::Costs;
 use schedlab_model::time::Time;
 use schedlab_model::workload::{ChannelKind, Step};
@@ -59,19 +60,28 @@ impl World {
             },
             // The receiver of a message from outside sleeps until it is due.
             Step::Recv(c, _) if self.objects.channels[c.index()].is_fed_from_outside() => first(self.costs.sleep),
-            Step::Send(c, _) | Step::Recv(c, _) => {
-                let Costs { pipe_send, pipe_recv, pipe_wait, socket_send, socket_recv, socket_wait, .. } = self.costs;
-                let [send, recv, wait] = match self.objects.channels[c.index()].kind {
-                    ChannelKind::Pipe => [pipe_send, pipe_recv, pipe_wait],
-                    ChannelKind::Socket => [socket_send, socket_recv, socket_wait],
-                };
-                let channel = &self.objects.channels[c.index()];
-                match step {
-                    Step::Send(..) => first(send) + when(channel.is_full(), wait),
-                    _ => first(recv) + when(channel.is_empty(), wait),
-                }
-            }
+            Step::Send(c, _) | Step::Recv(c, _) => self.message_cost(slot, step, *c),
             _ => Time::ZERO,
+        }
+    }
+
+    /// The same of a call that moves a message. One that has waited and can go on has the rest of its wait to pay.
+    fn message_cost(&self, slot: u32, step: &Step, channel: ObjectId) -> Time {
+        let costs = &self.costs;
+        let channel = &self.objects.channels[channel.index()];
+        let [send, recv, wait, resume] = match channel.kind {
+            ChannelKind::Pipe => [costs.pipe_send, costs.pipe_recv, costs.pipe_wait, costs.pipe_resume],
+            ChannelKind::Socket => [costs.socket_send, costs.socket_recv, costs.socket_wait, costs.socket_resume],
+        };
+        let (move_one, will_wait) = match step {
+            Step::Send(..) => (send, channel.is_full()),
+            _ => (recv, channel.is_empty()),
+        };
+        match (self.tasks[slot].waits, will_wait) {
+            (false, false) => move_one,
+            (false, true) => move_one + wait,
+            (true, false) => resume,
+            (true, true) => wait,
         }
     }
 
@@ -267,17 +277,27 @@ mod tests {
 
     #[test]
     fn who_waits_for_a_message_pays_for_that() {
-        let costs = ["pipe_send", "pipe_recv", "pipe_wait", "socket_wait"];
+        let costs = ["pipe_send", "pipe_recv", "pipe_wait", "socket_wait", "pipe_resume", "socket_resume"];
         let tables = two("{ recv = \"c\" }", "{ compute = \"1ms\" }, { send = \"c\" }");
-        assert_eq!(paid(&tables, &costs), [110, 1_000_001]);
-        assert_eq!(paid(&format!("[channel.c]\nkind = \"socket\"\n{tables}"), &costs), [1000, 1_000_000]);
+        assert_eq!(paid(&tables, &costs), [10_110, 1_000_001]);
+        assert_eq!(paid(&format!("[channel.c]\nkind = \"socket\"\n{tables}"), &costs), [101_000, 1_000_000]);
         let there_is_one = two("{ compute = \"1ms\" }, { recv = \"c\" }", "{ send = \"c\" }");
         assert_eq!(paid(&there_is_one, &costs), [1_000_010, 1]);
         let full = format!(
             "[channel.c]\ncapacity = 1\n{}",
             two("{ compute = \"1ms\" }, { recv = \"c\", messages = 2 }", "{ send = \"c\", messages = 2 }")
         );
-        assert_eq!(paid(&full, &costs)[1], 102, "the sender waits for room");
+        assert_eq!(paid(&full, &costs)[1], 10_102, "the sender waits for room");
+    }
+
+    #[test]
+    fn a_part_of_a_wait_comes_after_it() {
+        let tables = two("{ recv = \"c\" }", "{ compute = \"1ms\" }, { send = \"c\" }");
+        let events = events_with(&described(2, &tables), decimal_costs(&["", "", "pipe_wait", "pipe_resume"]));
+        assert_eq!(
+            (wakes(&events), ends_ns(&events)),
+            (vec![(1_000_000, WakeSource::Pipe)], vec![1_001_000, 1_000_000])
+        );
     }
 
     #[test]
