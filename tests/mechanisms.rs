@@ -261,6 +261,25 @@ fn a_cpu_that_computes_hears_of_a_task_as_late_as_an_idle_one() {
     }
 }
 
+#[test]
+fn a_task_that_is_woken_takes_a_cpu_from_another_one_at_a_cost() {
+    let tables = "[[task]]\nname = \"hog\"\nonce = [{ compute = \"50ms\" }]\n\
+                  [[task]]\nname = \"sleeper\"\nonce = [{ sleep = \"20ms\" }, { compute = \"1ms\" }]\n";
+    let begins_and_pays = |policy, preempt_ns| {
+        let (events, outcome) =
+            run(&with(&workload(1, tables), Costs { preempt: Time(preempt_ns), ..Costs::default() }), policy);
+        let begins = switches(&events).into_iter().find(|(at_ns, _, next)| *at_ns > 19_000_000 && *next == Some(1));
+        (begins.expect("it runs").0, overhead_ns(&outcome))
+    };
+    for policy in ["cfs", "eevdf"] {
+        let (begins_ns, nothing) = begins_and_pays(policy, 0);
+        assert_eq!(nothing, 0, "{policy}");
+        // The slice of the hog, which was alone, is taken when the other one comes to be, too: it gets a shorter one.
+        assert_eq!(begins_and_pays(policy, 3_000), (begins_ns + 3_000, 6_000), "{policy}");
+    }
+    assert_eq!(begins_and_pays("rr", 3_000), begins_and_pays("rr", 0), "nobody takes the CPU");
+}
+
 /// A policy that has the CPU choose as soon as a real-time task has given it back looks at it after the switch.
 #[test]
 fn who_comes_back_after_a_real_time_task_has_had_the_cpu_for_the_switch() {

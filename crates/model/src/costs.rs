@@ -67,6 +67,9 @@ macro_rules! costs {
 costs! {
     /// From one task to another on a CPU, paid by that CPU before the next task runs (`__schedule`).
     switch
+    /// What is in addition to `wakeup` and `switch` where a policy takes a running task's slice for a woken one: the interrupt by which
+    /// it asks for the CPU, and the running task's way back into a queue. Paid by that CPU (`kick_cpus_irq_workfn`, `put_prev_task_scx`).
+    preempt
     /// Making a task runnable, paid by the CPU that wakes it (`try_to_wake_up`).
     wakeup
     /// The cold cache after a migration, paid by the new CPU before the task runs there.
@@ -178,6 +181,9 @@ pub struct SchedulerCosts {
     /// A wake-up and a switch: a thread wakes another on its CPU and goes to sleep.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hand_over_ns: Option<f64>,
+    /// What a wake-up and a switch take more where the woken thread takes its waker's CPU; absent where it does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preempt_ns: Option<f64>,
     /// Waking a sleeper, as paid by its waker: on another CPU if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wakeup_ns: Option<f64>,
@@ -308,6 +314,7 @@ impl From<&SchedulerCosts> for Costs {
         let way_in = |ns: Option<f64>| without(ns, &[switch, time(told.resume_ns)]);
         Costs {
             switch,
+            preempt: time(told.preempt_ns),
             wakeup: time(told.wakeup_ns),
             migration: time(told.migration_ns),
             tick: time(told.tick_ns),

@@ -199,11 +199,9 @@ mod tests {
             let ways = machine.mechanisms.all_mut().into_iter().filter(|(_, way)| !**way).count();
             assert_eq!(off + ways, 1, "{name}");
         }
-        assert!(
-            with().without("luck").unwrap_err().to_string().contains(
-                "retry, wake_one_by_one, preempt_in_calls, one_fork_at_a_time, search_together, switch, wakeup"
-            )
-        );
+        assert!(with().without("luck").unwrap_err().to_string().contains(
+            "retry, wake_one_by_one, preempt_in_calls, one_fork_at_a_time, search_together, switch, preempt"
+        ));
     }
 
     #[test]

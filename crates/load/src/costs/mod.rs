@@ -9,6 +9,7 @@ mod interrupts;
 mod kernel_threads;
 mod lives;
 mod moves;
+mod preemptions;
 mod steps;
 mod switches;
 mod waits;
@@ -51,6 +52,8 @@ pub struct Costs {
     pub switch_process: Option<Cost>,
     /// A wakeup and a switch: a thread wakes another on its CPU and goes to sleep.
     pub hand_over: Option<Cost>,
+    /// What a wakeup and a switch take more where the woken thread takes its waker's CPU.
+    pub preempt: Option<Cost>,
     /// Waking a sleeper, on another CPU where there is one, as the waker feels it.
     pub wakeup: Option<Cost>,
     /// A timer tick.
@@ -134,6 +137,7 @@ impl Costs {
             switch_thread_ns: median(self.switch_thread),
             switch_process_ns: median(self.switch_process),
             hand_over_ns: median(self.hand_over),
+            preempt_ns: median(self.preempt),
             wakeup_ns: median(self.wakeup),
             tick_ns: median(self.tick),
             migration_ns: median(self.migration_cold.or(self.migration_warm)),
@@ -279,8 +283,16 @@ fn measure_without_lives(effort: &Effort) -> io::Result<Costs> {
         ..Costs::default()
     };
     bind(first)?;
+    costs.preempt = preempting(&costs, first, effort);
     measure_calls(&mut costs, effort)?;
     Ok(costs)
+}
+
+/// What a preemption takes next to a wakeup and the switches there and back.
+fn preempting(costs: &Costs, cpu: CpuId, effort: &Effort) -> Option<Cost> {
+    let told = costs.told(0.0);
+    let (wakeup_ns, switch_ns) = (told.wakeup_ns?, told.switch_ns()?);
+    preemptions::there_and_back(cpu, effort).and_then(|ns| Cost::positive(ns - wakeup_ns - 2.0 * switch_ns))
 }
 
 /// Lives of threads and processes, where what a wakeup and a sleep take is known; how many there were.
@@ -390,7 +402,8 @@ mod tests {
         let calls = [costs.sleep, costs.lateness, costs.io, costs.semaphore, costs.arrival];
         let messages = [costs.pipe_send, costs.pipe_recv, costs.socket_send, costs.socket_recv];
         assert!(calls.iter().chain(&messages).all(Option::is_some), "{calls:?} {messages:?}");
-        let all = [costs.switch_thread, costs.switch_process, costs.wakeup, costs.tick, costs.migration_cold];
+        let all =
+            [costs.switch_thread, costs.switch_process, costs.preempt, costs.wakeup, costs.tick, costs.migration_cold];
         for cost in all.into_iter().chain(life).chain(creations).flatten() {
             assert!(cost.quartiles_ns.0 <= cost.median_ns && cost.median_ns <= cost.quartiles_ns.1, "{cost:?}");
             assert!(cost.median_ns > 0.0 && cost.count > 0);

@@ -131,7 +131,7 @@ fn times_left() -> u64 {
 }
 
 /// Wall time of a wake without a waiter, and of a wait that returns at once.
-fn calls(count: u32) -> [f64; 2] {
+pub fn calls(count: u32) -> [f64; 2] {
     let word = AtomicU32::new(0);
     let each = |call: &dyn Fn()| {
         let begin = now_ns();

@@ -466,6 +466,7 @@ impl Core {
         if *slice > 0 {
             *slice = 0;
             self.cpu_mut(cpu).preempted = true;
+            self.pay(cpu, Overhead::Switch, self.machine.costs.preempt.ns());
         }
     }
 
