@@ -5,7 +5,7 @@ mod behaviour;
 mod formulas;
 mod groups;
 mod limits;
-mod observe;
+pub(super) mod observe;
 mod parameters;
 mod published;
 mod weights;

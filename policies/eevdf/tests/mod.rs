@@ -5,7 +5,7 @@ mod behaviour;
 mod control_groups;
 mod formulas;
 mod group_weights;
-mod observe;
+pub(super) mod observe;
 mod parameters;
 mod published;
 mod tree;

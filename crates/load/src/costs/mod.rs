@@ -10,6 +10,7 @@ mod kernel_threads;
 mod lives;
 mod moves;
 mod preemptions;
+mod sleeper;
 mod steps;
 mod switches;
 mod waits;
@@ -342,9 +343,9 @@ fn measure_calls(costs: &mut Costs, effort: &Effort) -> io::Result<()> {
 /// What waiting for a message takes, where putting one in and taking one out is known; and what of it comes after the wakeup.
 fn waiting(kind: &str, costs: &Costs, moved: [Option<Cost>; 2], effort: &Effort) -> (Option<Cost>, Option<Cost>) {
     let Some(known) = known(costs, moved) else { return (None, None) };
-    let wait = waits::of_messages(kind, known).ok().and_then(Cost::positive);
+    let Some(wait) = waits::of_messages(kind, known).ok().and_then(Cost::positive) else { return (None, None) };
     let resume = waits::after_wakeup(kind, effort).ok().map(|all| all - known.switch - known.resume);
-    (wait, resume.and_then(Cost::positive))
+    (Some(wait), resume.and_then(Cost::positive))
 }
 
 fn known(costs: &Costs, [send, recv]: [Option<Cost>; 2]) -> Option<waits::Known> {

@@ -89,14 +89,19 @@ fn program(steps: &str, times: u32, declared: &str) -> String {
 }
 
 /// Does the steps of a scenario's only task, here: those that can take time are done by `measure`.
-fn each_step(text: &str, mut measure: impl FnMut(&Step, &mut Worker)) -> io::Result<()> {
-    // As tasks are.
-    set_punctual();
+fn each_step(text: &str, measure: impl FnMut(&Step, &mut Worker)) -> io::Result<()> {
     let workload = workload(text);
     let calibration = Calibration::unknown(Algorithm::Spin);
     let site = Site::open(&workload, &calibration, Algorithm::Spin, 1, ControlGroups::none())?;
     let number = site.shared.add_task(0, None, 0).expect("it is the first");
-    let mut worker = Worker::new(&site, &Nobody, number, Engine::new(Algorithm::Spin));
+    each_step_of(Worker::new(&site, &Nobody, number, Engine::new(Algorithm::Spin)), measure);
+    Ok(())
+}
+
+/// Does a task's steps in this thread: those that can take time are done by `measure`.
+pub fn each_step_of(mut worker: Worker, mut measure: impl FnMut(&Step, &mut Worker)) {
+    // As tasks are.
+    set_punctual();
     while let Some(step) = worker.next_step() {
         match step {
             Step::Sleep(_) | Step::Io(..) | Step::Post(..) | Step::Wait(_) | Step::Send(..) | Step::Recv(..) => {
@@ -105,7 +110,6 @@ fn each_step(text: &str, mut measure: impl FnMut(&Step, &mut Worker)) -> io::Res
             _ => worker.step(),
         }
     }
-    Ok(())
 }
 
 /// A workload of ours.

@@ -1,9 +1,8 @@
 //! What waiting for a message takes: two tasks send one back and forth, and one wakes another that waits.
 
-use super::steps::{nothing, workload};
+use super::steps::{each_step_of, nothing, workload};
 use super::{Effort, settings};
 use crate::algorithm::{Algorithm, Engine};
-use crate::attributes::set_punctual;
 use crate::calibration::{Calibration, quantile};
 use crate::clock::{CpuClock, now_ns, sleep_until, thread_cpu_ns};
 use crate::control_groups::ControlGroups;
@@ -11,7 +10,6 @@ use crate::master::Nobody;
 use crate::run::{LoadError, TaskReport, Unwatched, run};
 use crate::site::Site;
 use crate::worker::Worker;
-use schedlab_model::workload::Step;
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
@@ -81,33 +79,25 @@ pub fn after_wakeup(kind: &str, effort: &Effort) -> io::Result<f64> {
 }
 
 /// Receives all messages; its CPU time after each.
-fn wait(mut worker: Worker, tell: Sender<CpuClock>) -> Vec<u64> {
-    // As tasks are.
-    set_punctual();
+fn wait(worker: Worker, tell: Sender<CpuClock>) -> Vec<u64> {
     let _ = tell.send(CpuClock::of_this_thread());
     let mut times = Vec::new();
-    while let Some(step) = worker.next_step() {
-        let is_message = matches!(step, Step::Recv(..));
+    each_step_of(worker, |_, worker| {
         worker.step();
-        if is_message {
-            times.push(thread_cpu_ns());
-        }
-    }
+        times.push(thread_cpu_ns());
+    });
     times
 }
 
 /// Sends all messages to a task that sleeps; its CPU time before each.
-fn send(mut worker: Worker, told: &Receiver<CpuClock>) -> Vec<u64> {
-    set_punctual();
+fn send(worker: Worker, told: &Receiver<CpuClock>) -> Vec<u64> {
     let clock = told.recv().expect("it tells that first");
     let mut times = Vec::new();
-    while let Some(step) = worker.next_step() {
-        if matches!(step, Step::Send(..)) {
-            sleep_until(now_ns() + ASLEEP_NS);
-            times.push(clock.now_ns());
-        }
+    each_step_of(worker, |_, worker| {
+        sleep_until(now_ns() + ASLEEP_NS);
+        times.push(clock.now_ns());
         worker.step();
-    }
+    });
     times
 }
 

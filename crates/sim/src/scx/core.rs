@@ -459,7 +459,7 @@ impl Core {
         }
     }
 
-    /// The task that runs on a CPU loses the rest of its slice.
+    /// The task that runs on a CPU loses the rest of its slice, which that CPU pays for.
     pub fn preempt(&mut self, cpu: u32, running: u32) {
         self.account(cpu);
         let slice = &mut self.entities[running].task_mut().scx.slice;

@@ -73,11 +73,14 @@ impl World {
             ChannelKind::Pipe => [costs.pipe_send, costs.pipe_recv, costs.pipe_wait, costs.pipe_resume],
             ChannelKind::Socket => [costs.socket_send, costs.socket_recv, costs.socket_wait, costs.socket_resume],
         };
-        let (move_one, will_wait) = match step {
+        let (move_one, is_blocked) = match step {
             Step::Send(..) => (send, channel.is_full()),
             _ => (recv, channel.is_empty()),
         };
-        match (self.tasks[slot].waits, will_wait) {
+        let has_waited = self.tasks[slot].waits;
+        // One that was woken where channels hand over has been served.
+        let will_wait = is_blocked && !(has_waited && channel.hands_over());
+        match (has_waited, will_wait) {
             (false, false) => move_one,
             (false, true) => move_one + wait,
             (true, false) => resume,
@@ -288,6 +291,9 @@ mod tests {
             two("{ compute = \"1ms\" }, { recv = \"c\", messages = 2 }", "{ send = \"c\", messages = 2 }")
         );
         assert_eq!(paid(&full, &costs)[1], 10_102, "the sender waits for room");
+        let mut handed_over = described(2, &tables);
+        handed_over.machine.mechanisms.retry = false;
+        assert_eq!(cpu_ns(&events_with(&handed_over, decimal_costs(&costs))), [10_110, 1_000_001]);
     }
 
     #[test]
