@@ -280,6 +280,22 @@ fn a_task_that_is_woken_takes_a_cpu_from_another_one_at_a_cost() {
     assert_eq!(begins_and_pays("rr", 3_000), begins_and_pays("rr", 0), "nobody takes the CPU");
 }
 
+#[test]
+fn a_busy_cpu_pays_for_being_asked_although_its_task_continues() {
+    // A batch task takes nobody's CPU, but the hog beside it is alone no more and gets a shorter slice.
+    let tables = "[[task]]\nname = \"hog\"\nonce = [{ compute = \"50ms\" }]\n\
+                  [[task]]\nname = \"sleeper\"\nclass = \"batch\"\nonce = [{ sleep = \"20ms\" }, { compute = \"1ms\" }]\n";
+    let pays = |policy| {
+        let costs = Costs { preempt: Time(3_000), ..Costs::default() };
+        let (events, outcome) = run(&with(&workload(1, tables), costs), policy);
+        let taken =
+            events.iter().filter(|event| matches!(event.kind, EventKind::Switch { reason: Reason::Preempted, .. }));
+        (taken.count(), overhead_ns(&outcome))
+    };
+    assert_eq!(pays("eevdf"), (0, 6_000));
+    assert_eq!(pays("rr"), (0, 0));
+}
+
 /// A policy that has the CPU choose as soon as a real-time task has given it back looks at it after the switch.
 #[test]
 fn who_comes_back_after_a_real_time_task_has_had_the_cpu_for_the_switch() {

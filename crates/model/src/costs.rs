@@ -67,8 +67,8 @@ macro_rules! costs {
 costs! {
     /// From one task to another on a CPU, paid by that CPU before the next task runs (`__schedule`).
     switch
-    /// What is in addition to `wakeup` and `switch` where a policy takes a running task's slice for a woken one: the interrupt by which
-    /// it asks for the CPU, and the running task's way back into a queue. Paid by that CPU (`kick_cpus_irq_workfn`, `put_prev_task_scx`).
+    /// What is in addition to `wakeup` and `switch` where a policy asks for a busy CPU or takes its task's slice: the interrupt by which
+    /// it asks, and the running task's way back into a queue. Paid by that CPU (`kick_cpus_irq_workfn`, `put_prev_task_scx`).
     preempt
     /// Making a task runnable, paid by the CPU that wakes it (`try_to_wake_up`).
     wakeup
@@ -129,7 +129,8 @@ costs! {
     resume
     /// A request to a device: CPU time of the task while the device already serves it.
     io
-    /// Waiting for a semaphore, a mutex, a condition variable or a barrier: CPU time of the task before it sleeps (`futex_wait`).
+    /// Waiting for a semaphore, a mutex, a condition variable or a barrier, and what leaving the CPU takes more than `switch`: CPU time of
+    /// the task before it sleeps (`futex_wait`).
     futex_wait
     /// Waking the waiters there, without the wake-up: CPU time of the waker (`futex_wake`).
     futex_wake
@@ -181,6 +182,10 @@ pub struct SchedulerCosts {
     /// A wake-up and a switch: a thread wakes another on its CPU and goes to sleep.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hand_over_ns: Option<f64>,
+    /// From a thread that goes to sleep to another that waits for the CPU: a switch, and what is in addition to a call that returns at
+    /// once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub switch_wait_ns: Option<f64>,
     /// What a wake-up and a switch take more where the woken thread takes its waker's CPU; absent where it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preempt_ns: Option<f64>,
@@ -292,9 +297,10 @@ pub struct SchedulerCosts {
 }
 
 impl SchedulerCosts {
-    /// A switch between threads. Where a task that yields may continue, it is what a hand-over takes without the wakeup in it.
+    /// A switch between threads. Where a task that yields may continue, it is one from a task that goes to sleep, or what a
+    /// hand-over takes without the wakeup in it.
     pub fn switch_ns(&self) -> Option<f64> {
-        self.switch_thread_ns.or_else(|| Some((self.hand_over_ns? - self.wakeup_ns?).max(0.0)))
+        self.switch_thread_ns.or(self.switch_wait_ns).or_else(|| Some((self.hand_over_ns? - self.wakeup_ns?).max(0.0)))
     }
 }
 
@@ -311,6 +317,8 @@ impl From<&SchedulerCosts> for Costs {
             Time(time(ns).ns().saturating_sub(others_ns))
         };
         let part = |ns: Option<f64>, whole: Option<f64>| time(ns).min(time(whole));
+        // Going to sleep is more than a switch.
+        let departure_ns = told.switch_wait_ns.map_or(0.0, |ns| (ns - switch.ns() as f64).max(0.0));
         let way_in = |ns: Option<f64>| without(ns, &[switch, time(told.resume_ns)]);
         Costs {
             switch,
@@ -340,7 +348,7 @@ impl From<&SchedulerCosts> for Costs {
             sleep: way_in(told.sleep_ns),
             resume: time(told.resume_ns),
             io: way_in(told.io_ns),
-            futex_wait: time(told.futex_wait_ns),
+            futex_wait: time(told.futex_wait_ns.map(|ns| ns + departure_ns)),
             futex_wake: time(told.futex_wake_ns),
             semaphore: time(told.semaphore_ns),
             pipe_send: time(told.pipe_send_ns),
@@ -454,6 +462,18 @@ mod tests {
         // Together they are the whole.
         assert_eq!(told(Some(6000.0), Some(7000.0)), (Time::ZERO, Time(6000)));
         assert_eq!(told(None, Some(7000.0)), (Time::ZERO, Time::ZERO));
+    }
+
+    #[test]
+    fn a_wait_at_a_futex_takes_what_going_to_sleep_takes_more_than_a_switch() {
+        let known =
+            SchedulerCosts { futex_wait_ns: Some(400.0), switch_wait_ns: Some(1500.0), ..SchedulerCosts::default() };
+        let costs = |switch| Costs::from(&SchedulerCosts { switch_thread_ns: switch, ..known.clone() });
+        let both = |costs: Costs| (costs.switch, costs.futex_wait);
+        assert_eq!(both(costs(Some(900.0))), (Time(900), Time(1000)));
+        assert_eq!(both(costs(Some(1600.0))), (Time(1600), Time(400)));
+        // Where no yield makes a switch, the two cannot be told apart.
+        assert_eq!(both(costs(None)), (Time(1500), Time(400)));
     }
 
     #[test]

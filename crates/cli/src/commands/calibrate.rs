@@ -94,6 +94,7 @@ fn named(costs: &Costs) -> Vec<(&'static str, Option<Cost>)> {
         ("switch between threads", costs.switch_thread),
         ("switch between processes", costs.switch_process),
         ("wake-up and switch", costs.hand_over),
+        ("switch from a thread that goes to sleep", costs.switch_wait),
         ("preemption by a woken task, in addition", costs.preempt),
         ("wake-up, as the waker pays", costs.wakeup),
         ("tick", costs.tick),

@@ -173,7 +173,7 @@ fn mean(values: &[f64]) -> f64 {
 mod tests {
     use super::*;
 
-    const BESIDE: Beside = Beside { wakeup: 2.0, sleep: 6.0, exit: 0.0 };
+    const BESIDE: Beside = Beside { wakeup: 2.0, sleep: 6.0, exit: 0.0, call: 1.0 };
 
     /// A pass of a parent with an only child: 300 ns up to the wake-up, which takes 2 ns, then 50 ns and copies of 60 ns. A child that
     /// goes first takes 400 ns in the parent's request, and 80 ns of what the parent would.

@@ -16,6 +16,7 @@ use super::{Cost, settings};
 use crate::calibration::quantile;
 use crate::clock::thread_cpu_ns;
 use crate::run::{LoadError, Report, Settings, TaskReport, Watcher, run};
+use schedlab_model::cpuset::CpuSet;
 use schedlab_model::ids::CpuId;
 use schedlab_model::time::Time;
 use std::time::Duration;
@@ -54,15 +55,17 @@ pub struct Beside {
     pub sleep: f64,
     /// The end of a parent, where that is another end than those of its children.
     pub exit: f64,
+    /// A system call that does next to nothing.
+    pub call: f64,
 }
 
-/// A machine on which a wakeup takes longer than this gets as much more time for lives.
-const QUICK_WAKEUP_NS: f64 = 3000.0;
+/// A machine on which such a call takes longer than this gets as much more time for lives.
+const QUICK_CALL_NS: f64 = 1500.0;
 
 impl Beside {
     /// How much more time everything gets than on a processor.
     pub(super) fn pace(self) -> u32 {
-        ((self.wakeup / QUICK_WAKEUP_NS).ceil() as u32).clamp(1, 100)
+        ((self.call / QUICK_CALL_NS).ceil() as u32).clamp(1, 100)
     }
 }
 
@@ -87,8 +90,8 @@ struct Families {
     bystanders: u32,
 }
 
-/// Measures the lives of threads or processes, on a CPU without other tasks if one is given.
-pub fn lives(kind: Kind, beside: Beside, alone_on: Option<CpuId>) -> Result<Life, LoadError> {
+/// Measures the lives of threads or processes; where they are alone on the machine, its CPUs are given.
+pub fn lives(kind: Kind, beside: Beside, alone_on: Option<&CpuSet>) -> Result<Life, LoadError> {
     let [few, many] = CHILDREN;
     let usual = Families { kind, children: few, bystanders: BYSTANDERS };
     let watch = |families| watch(families, beside, alone_on);
@@ -110,7 +113,7 @@ pub fn lives(kind: Kind, beside: Beside, alone_on: Option<CpuId>) -> Result<Life
 }
 
 /// Watches families live.
-fn watch(families: Families, beside: Beside, alone_on: Option<CpuId>) -> Result<Seen, LoadError> {
+fn watch(families: Families, beside: Beside, alone_on: Option<&CpuSet>) -> Result<Seen, LoadError> {
     let pace = beside.pace();
     let (mut busy, settings) = (Busy::of(alone_on, pace), Settings { look: LOOK, ..settings() });
     let report = run(&workload(&families.scenario(pace)), &settings, &mut busy)?;
@@ -212,25 +215,25 @@ impl Seen {
 /// How often to look whether it is time.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// How busy a CPU was from the start of a run until its families were over.
-struct Busy {
-    cpu: Option<CpuId>,
+/// How busy the machine's CPUs were from the start of a run until its families were over.
+struct Busy<'a> {
+    cpus: Option<&'a CpuSet>,
     over: Time,
     looks: Vec<Look>,
 }
 
 #[derive(Clone, Copy)]
 struct Look {
-    /// CPU time of everything on the CPU.
+    /// CPU time of everything on the CPUs.
     all_ns: u64,
     /// CPU time of what looks.
     own_ns: u64,
     threads: Threads,
 }
 
-impl Busy {
-    fn of(cpu: Option<CpuId>, pace: u32) -> Busy {
-        Busy { cpu, over: Time::from_ms(over_ms(pace).into()), looks: Vec::with_capacity(2) }
+impl<'a> Busy<'a> {
+    fn of(cpus: Option<&'a CpuSet>, pace: u32) -> Busy<'a> {
+        Busy { cpus, over: Time::from_ms(over_ms(pace).into()), looks: Vec::with_capacity(2) }
     }
 
     /// CPU time of the tasks: all but that of kernel threads, the master and this process.
@@ -241,24 +244,25 @@ impl Busy {
     }
 }
 
-impl Watcher for Busy {
+impl Watcher for Busy<'_> {
     fn go_on(&mut self, now: Time) -> bool {
         let is_time = match self.looks.len() {
             0 => now > Time::ZERO,
             1 => now >= self.over,
             _ => false,
         };
-        if let Some(cpu) = self.cpu.filter(|_| is_time) {
-            let look = || Some(Look { all_ns: busy_ns(cpu)?, own_ns: thread_cpu_ns(), threads: Threads::look()? });
+        if let Some(cpus) = self.cpus.filter(|_| is_time) {
+            let look = || Some(Look { all_ns: busy_ns(cpus)?, own_ns: thread_cpu_ns(), threads: Threads::look()? });
             self.looks.extend(look());
         }
         true
     }
 }
 
-/// CPU time of everything that has run on a CPU, as its scheduler has counted it (`rq_cpu_time`).
-fn busy_ns(cpu: CpuId) -> Option<u64> {
-    busy_of(&std::fs::read_to_string("/proc/schedstat").ok()?, cpu)
+/// CPU time of everything that has run on some CPUs, as their schedulers have counted it (`rq_cpu_time`).
+fn busy_ns(cpus: &CpuSet) -> Option<u64> {
+    let schedstat = std::fs::read_to_string("/proc/schedstat").ok()?;
+    cpus.iter().map(|cpu| busy_of(&schedstat, cpu)).sum()
 }
 
 fn busy_of(schedstat: &str, cpu: CpuId) -> Option<u64> {

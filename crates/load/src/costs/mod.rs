@@ -5,6 +5,7 @@
 
 mod arrivals;
 mod creations;
+mod departures;
 mod interrupts;
 mod kernel_threads;
 mod lives;
@@ -24,6 +25,7 @@ use crate::clock::{now_ns, sleep_until, thread_cpu_ns};
 use crate::futex;
 use crate::run::Settings;
 use lives::{Beside, lives};
+use schedlab_model::cpuset::CpuSet;
 use schedlab_model::ids::CpuId;
 use schedlab_model::result::SchedulerCosts;
 use serde::{Deserialize, Serialize};
@@ -53,6 +55,8 @@ pub struct Costs {
     pub switch_process: Option<Cost>,
     /// A wakeup and a switch: a thread wakes another on its CPU and goes to sleep.
     pub hand_over: Option<Cost>,
+    /// From a thread that goes to sleep to another that waits for the CPU.
+    pub switch_wait: Option<Cost>,
     /// What a wakeup and a switch take more where the woken thread takes its waker's CPU.
     pub preempt: Option<Cost>,
     /// Waking a sleeper, on another CPU where there is one, as the waker feels it.
@@ -61,7 +65,7 @@ pub struct Costs {
     pub tick: Option<Cost>,
     /// The interrupt of a timer without a waiter.
     pub timer: Option<Cost>,
-    /// Moving to another CPU and back at once.
+    /// Moving a task that waits to another CPU.
     pub migration_warm: Option<Cost>,
     /// Moving to a CPU with cold caches: how much longer it takes to read a working set of 256 KiB.
     pub migration_cold: Option<Cost>,
@@ -138,6 +142,7 @@ impl Costs {
             switch_thread_ns: median(self.switch_thread),
             switch_process_ns: median(self.switch_process),
             hand_over_ns: median(self.hand_over),
+            switch_wait_ns: median(self.switch_wait),
             preempt_ns: median(self.preempt),
             wakeup_ns: median(self.wakeup),
             tick_ns: median(self.tick),
@@ -254,8 +259,12 @@ pub fn measure(effort: &Effort) -> io::Result<Costs> {
     let mut costs: Costs = serde_json::from_slice(&measured.told()?)
         .map_err(|_| io::Error::other("the process that measures costs has failed"))?;
     costs.statistics = kernel_threads::worker_ns(before).and_then(Cost::positive);
-    let first = cpus()?.iter().next().unwrap_or(CpuId(0));
-    let (ended, taken) = kernel_threads::beside(|| measure_lives(&mut costs, Some(first).filter(|_| effort.alone)));
+    let before = cpus()?;
+    // Which of a parent and its child writes to a page first is not defined on two CPUs.
+    bind(before.iter().next().unwrap_or(CpuId(0)))?;
+    let alone_on = Some(&before).filter(|_| effort.alone);
+    let (ended, taken) = kernel_threads::beside(|| measure_lives(&mut costs, alone_on));
+    set_cpus(0, &before)?;
     costs.grace_period = taken.and_then(|taken| Cost::of(&[taken.waiter_ns?]));
     costs.reclaim = taken.zip(ended).and_then(|(taken, ended)| Cost::of(&[taken.others_ns / ended]));
     costs.arrival = arrivals::arrival_ns().ok().and_then(Cost::positive);
@@ -284,6 +293,7 @@ fn measure_without_lives(effort: &Effort) -> io::Result<Costs> {
         ..Costs::default()
     };
     bind(first)?;
+    costs.switch_wait = Cost::of(&departures::departures(first, effort));
     costs.preempt = preempting(&costs, first, effort);
     measure_calls(&mut costs, effort)?;
     Ok(costs)
@@ -292,14 +302,14 @@ fn measure_without_lives(effort: &Effort) -> io::Result<Costs> {
 /// What a preemption takes next to a wakeup and the switches there and back.
 fn preempting(costs: &Costs, cpu: CpuId, effort: &Effort) -> Option<Cost> {
     let told = costs.told(0.0);
-    let (wakeup_ns, switch_ns) = (told.wakeup_ns?, told.switch_ns()?);
-    preemptions::there_and_back(cpu, effort).and_then(|ns| Cost::positive(ns - wakeup_ns - 2.0 * switch_ns))
+    let others_ns = told.wakeup_ns? + told.switch_ns()? + told.switch_wait_ns?;
+    preemptions::there_and_back(cpu, effort).and_then(|ns| Cost::positive(ns - others_ns))
 }
 
 /// Lives of threads and processes, where what a wakeup and a sleep take is known; how many there were.
-fn measure_lives(costs: &mut Costs, alone_on: Option<CpuId>) -> Option<f64> {
-    let [wakeup, sleep] = [costs.wakeup?.median_ns, costs.sleep?.median_ns];
-    let of = |kind, exit| lives(kind, Beside { wakeup, sleep, exit }, alone_on).ok();
+fn measure_lives(costs: &mut Costs, alone_on: Option<&CpuSet>) -> Option<f64> {
+    let [wakeup, sleep, call] = [costs.wakeup?, costs.sleep?, costs.futex_wake?].map(|cost| cost.median_ns);
+    let of = |kind, exit| lives(kind, Beside { wakeup, sleep, exit, call }, alone_on).ok();
     let thread = of(lives::Kind::Thread, 0.0)?;
     let process = of(lives::Kind::Process, thread.exit?.median_ns)?;
     (costs.fork, costs.start, costs.exit) = (thread.fork, thread.start, thread.exit);
@@ -355,6 +365,7 @@ fn known(costs: &Costs, [send, recv]: [Option<Cost>; 2]) -> Option<waits::Known>
         recv: recv?.median_ns,
         wakeup: told.wakeup_ns?,
         switch: told.switch_ns()?,
+        preempt: told.preempt_ns.unwrap_or(0.0),
         resume: told.resume_ns?,
     })
 }

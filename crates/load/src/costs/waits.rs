@@ -27,6 +27,8 @@ pub struct Known {
     pub wakeup: f64,
     /// From one task to the other.
     pub switch: f64,
+    /// What that takes more where the first one loses the CPU.
+    pub preempt: f64,
     /// Coming back from a wait.
     pub resume: f64,
 }
@@ -47,9 +49,10 @@ pub fn of_messages(kind: &str, known: Known) -> Result<f64, LoadError> {
     let report = run(&workload(&text), &settings(), &mut Unwatched)?;
     let sum = |of: fn(&TaskReport) -> u64| report.tasks.iter().map(of).sum::<u64>() as f64;
     let cpu_ns = sum(|task| task.done_cpu_ns - task.start_cpu_ns);
-    let (waits, all) = (sum(|task| task.switches.0), sum(|task| task.switches.0 + task.switches.1));
+    let (waits, preemptions) = (sum(|task| task.switches.0), sum(|task| task.switches.1));
+    let switches_ns = (waits + preemptions) * known.switch + preemptions * known.preempt;
     let messages_ns = f64::from(2 * ROUNDS) * (known.send + known.recv);
-    Ok((cpu_ns - messages_ns - all * known.switch) / waits - known.wakeup - known.resume)
+    Ok((cpu_ns - messages_ns - switches_ns) / waits - known.wakeup - known.resume)
 }
 
 /// How long a task may take to fall asleep in a wait.

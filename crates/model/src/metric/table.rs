@@ -141,6 +141,7 @@ const TABLE: &[Row] = &[
     cost("costs.switch_thread_ns", "switch", |costs| costs.switch_thread_ns),
     cost("costs.switch_process_ns", "switch of process", |costs| costs.switch_process_ns),
     cost("costs.hand_over_ns", "hand-over", |costs| costs.hand_over_ns),
+    cost("costs.switch_wait_ns", "switch from a sleeper", |costs| costs.switch_wait_ns),
     cost("costs.preempt_ns", "preemption", |costs| costs.preempt_ns),
     cost("costs.wakeup_ns", "wakeup", |costs| costs.wakeup_ns),
     cost("costs.tick_ns", "tick", |costs| costs.tick_ns),

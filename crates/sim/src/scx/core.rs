@@ -459,15 +459,19 @@ impl Core {
         }
     }
 
-    /// The task that runs on a CPU loses the rest of its slice, which that CPU pays for.
-    pub fn preempt(&mut self, cpu: u32, running: u32) {
+    /// The task that runs on a CPU loses the rest of its slice.
+    pub fn take_slice(&mut self, cpu: u32, running: u32) {
         self.account(cpu);
         let slice = &mut self.entities[running].task_mut().scx.slice;
         if *slice > 0 {
             *slice = 0;
             self.cpu_mut(cpu).preempted = true;
-            self.pay(cpu, Overhead::Switch, self.machine.costs.preempt.ns());
         }
+    }
+
+    /// A busy CPU pays for being asked to choose again.
+    pub fn pay_preemption(&mut self, cpu: u32) {
+        self.pay(cpu, Overhead::Switch, self.machine.costs.preempt.ns());
     }
 
     /// Whether a queue is local or global.

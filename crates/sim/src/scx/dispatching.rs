@@ -237,7 +237,8 @@ impl Core {
 
     fn preempt_for_policy(&mut self, cpu: u32, running: u32) {
         if !self.entity(running).is_realtime() {
-            self.preempt(cpu, running);
+            self.take_slice(cpu, running);
+            self.pay_preemption(cpu);
             self.request_resched(cpu);
         }
     }

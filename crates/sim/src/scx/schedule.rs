@@ -302,8 +302,9 @@ impl Sim {
             Some(slot) if self.core.entity(slot).is_realtime() => {}
             Some(slot) => {
                 if flags & SCX_KICK_PREEMPT != 0 {
-                    self.core.preempt(cpu, slot);
+                    self.core.take_slice(cpu, slot);
                 }
+                self.core.pay_preemption(cpu);
                 self.core.request_resched(cpu);
             }
         }
