@@ -23,7 +23,8 @@ const RECORDS_AT_ONCE: usize = 4096;
 const QUIET: [(&str, &str); 3] =
     [("vm/stat_interval", "3600"), ("vm/compaction_proactiveness", "0"), ("vm/dirty_writeback_centisecs", "0")];
 /// How often the run says how far it is, and a policy is asked whether it is in charge.
-const LOOK: Duration = Duration::from_secs(1);
+/// Each time it takes the CPU from a task, which begins a slice elsewhere after that.
+const LOOK: Duration = Duration::from_secs(10);
 /// Next to real-time tasks it is silent to the end, where that is known: it would drive one of them from its CPU, and the kernel would put that one on
 /// another.
 const NO_LOOK: Duration = Duration::from_secs(24 * 3600);

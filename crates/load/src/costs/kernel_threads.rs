@@ -10,7 +10,9 @@ use std::path::Path;
 const NAMES: [&str; 2] = ["rcu_preempt", "rcu_sched"];
 /// `kthreadd`, of which all threads of the kernel are children.
 const KTHREADD: i32 = 2;
-/// After so long a worker has kept the statistics of a busy CPU (`sysctl_stat_interval`, and what it is rounded by).
+/// How often statistics are kept, in seconds: 1 by default (`sysctl_stat_interval`).
+const STATISTICS_INTERVAL: &str = "/proc/sys/vm/stat_interval";
+/// After so long a worker has kept the statistics of a busy CPU, which may come half a second late (`round_jiffies_common`).
 const STATISTICS_NS: u64 = 1_500_000_000;
 /// How long to look at what they take while no task ends.
 const USUALLY_NS: u64 = 100_000_000;
@@ -125,9 +127,15 @@ pub fn beside<T>(f: impl FnOnce() -> T) -> (T, Option<Taken>) {
     (done, taken)
 }
 
+/// Whether a machine where this is in the file keeps statistics once a second.
+fn keeps_statistics(interval: &str) -> bool {
+    interval.trim() == "1"
+}
+
 /// What a worker of a CPU took in the meantime each time that it ran, on CPUs that are busy: statistics, mostly. Where none has
-/// run yet, some time is waited for that.
+/// run yet, some time is waited for that. None where no statistics are kept once a second.
 pub fn worker_ns(before: Option<Threads>) -> Option<f64> {
+    fs::read_to_string(STATISTICS_INTERVAL).ok().filter(|interval| keeps_statistics(interval))?;
     let since = || Threads::look()?.since(before?).worker_ns;
     since().or_else(|| {
         let until_ns = now_ns() + STATISTICS_NS;
@@ -150,6 +158,11 @@ mod tests {
         assert_eq!(taken, Taken { waiter_ns: Some(200.0), worker_ns: None, others_ns: 700.0 });
         assert_eq!(at(before, 0).since(at(before, 0)).waiter_ns, None);
         assert_eq!([Runs::read(""), Runs::read("1 2"), Runs::read("a b c")], [None; 3]);
+    }
+
+    #[test]
+    fn statistics_are_kept_once_a_second_or_not_at_all() {
+        assert_eq!(["1\n", "3600\n", "10\n", ""].map(keeps_statistics), [true, false, false, false]);
     }
 
     #[test]

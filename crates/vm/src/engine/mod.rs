@@ -118,9 +118,10 @@ pub trait Engine: Debug + Sync {
 
 /// The kernel's parameters that all engines share: no line more than needed on the console, no self-tests, no
 /// randomness from outside, a fixed layout of memory, no mitigations, since a guest has no attackers, none of the
-/// rewriting of itself with which a kernel on one CPU saves locks, and no thread that looks at memory all the time.
+/// rewriting of itself with which a kernel on one CPU saves locks, no thread that looks at memory all the time, and none that takes
+/// each CPU every four seconds to show that it is not stuck (`softlockup_fn`).
 const KERNEL_PARAMETERS: &str = "console=ttyS0 quiet panic=-1 nokaslr mitigations=off tsc=reliable random.trust_cpu=off \
-                                 cryptomgr.notests noreplace-smp damon_stat.enabled=N rdinit=/init";
+                                 cryptomgr.notests noreplace-smp damon_stat.enabled=N nosoftlockup rdinit=/init";
 
 /// An emulator in surroundings that are the same on every host. Bochs passes its guest the time of the host's zone.
 fn emulator(program: &str) -> Command {
