@@ -9,6 +9,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::*};
 
 /// How long the task that computes does so before it wakes the other one: schedulers protect one that has just begun.
 const BUSY_NS: u64 = 2_000_000;
+/// How long it may take until the other one has been there, before it counts as absent.
+const ABSENT_NS: u64 = 2_000_000_000;
 
 /// One that goes to sleep at once each time that it is woken, and one that computes on the same CPU.
 #[derive(Default)]
@@ -20,13 +22,13 @@ struct Pair {
 }
 
 /// Wall time from a task's call that waits at a futex until another one computes on the same CPU, less such a call that returns at
-/// once: of each of many.
+/// once: of each of many, up to one at which the task does not come.
 pub fn departures(cpu: CpuId, effort: &Effort) -> Vec<f64> {
     let pair = Pair::default();
     let [_, wait_ns] = calls(effort.yields);
     std::thread::scope(|scope| {
         scope.spawn(|| bind(cpu).is_ok().then(|| pair.sleep()));
-        let taken = (0..effort.rounds).map(|_| pair.compute() as f64 - wait_ns).collect();
+        let taken = (0..effort.rounds).map_while(|_| Some(pair.compute()? as f64 - wait_ns)).collect();
         pair.end();
         taken
     })
@@ -43,18 +45,26 @@ impl Pair {
     }
 
     /// Computes, wakes the other one, and computes until that has been there and is gone: how long its going took.
-    fn compute(&self) -> u64 {
+    fn compute(&self) -> Option<u64> {
         let busy_until_ns = now_ns() + BUSY_NS;
-        let mut last_ns = now_ns();
-        while last_ns < busy_until_ns || self.left_at_ns.load(SeqCst) == 0 {
-            last_ns = now_ns();
-        }
+        while now_ns() < busy_until_ns {}
+        self.left_after(0)?;
+        let woken_ns = now_ns();
         self.word.fetch_add(1, SeqCst);
         futex::wake(&self.word, 1);
+        self.left_after(woken_ns)
+    }
+
+    /// Computes until the other one has left the CPU after an instant: how long that took.
+    fn left_after(&self, instant_ns: u64) -> Option<u64> {
+        let until_ns = now_ns() + ABSENT_NS;
         loop {
             let (here_ns, left_at_ns) = (now_ns(), self.left_at_ns.load(SeqCst));
-            if left_at_ns > last_ns {
-                return here_ns.saturating_sub(left_at_ns);
+            if left_at_ns > instant_ns {
+                return Some(here_ns.saturating_sub(left_at_ns));
+            }
+            if here_ns > until_ns {
+                return None;
             }
         }
     }
@@ -69,17 +79,26 @@ impl Pair {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::attributes::cpus;
+    use crate::attributes::{cpus, set_cpus};
 
     #[test]
-    fn going_to_sleep_takes_time_and_less_than_a_slice() {
-        let cpu = cpus().unwrap().iter().next().unwrap();
+    fn one_that_does_not_come_is_not_waited_for() {
+        assert_eq!(Pair::default().compute(), None);
+    }
+
+    #[test]
+    fn each_time_it_goes_to_sleep_is_seen_once() {
         let before = cpus().unwrap();
+        let cpu = before.iter().next().unwrap();
         bind(cpu).unwrap();
-        let taken = departures(cpu, &Effort { rounds: 5, yields: 50, ..Effort::REAL });
-        crate::attributes::set_cpus(0, &before).unwrap();
-        assert_eq!(taken.len(), 5);
-        let middle = crate::calibration::quantile(&taken, 0.5);
-        assert!(middle > 0.0 && middle < 1e6, "{taken:?}");
+        let pair = Pair::default();
+        let left = std::thread::scope(|scope| {
+            scope.spawn(|| bind(cpu).is_ok().then(|| pair.sleep()));
+            let left: Vec<u64> = (0..5).map_while(|_| pair.compute().map(|_| pair.left_at_ns.load(SeqCst))).collect();
+            pair.end();
+            left
+        });
+        set_cpus(0, &before).unwrap();
+        assert!(left.len() == 5 && left.is_sorted_by(|one, next| one < next), "{left:?}");
     }
 }
