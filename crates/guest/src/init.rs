@@ -23,7 +23,7 @@ const RECORDS_AT_ONCE: usize = 4096;
 const QUIET: [(&str, &str); 3] =
     [("vm/stat_interval", "3600"), ("vm/compaction_proactiveness", "0"), ("vm/dirty_writeback_centisecs", "0")];
 /// How often the run says how far it is, and a policy is asked whether it is in charge.
-/// Each time it takes the CPU from a task, which begins a slice elsewhere after that.
+/// It takes the CPU from a task for that, whose slice then no longer ends where it would have.
 const LOOK: Duration = Duration::from_secs(10);
 /// Next to real-time tasks it is silent to the end, where that is known: it would drive one of them from its CPU, and the kernel would put that one on
 /// another.

@@ -53,6 +53,13 @@ pub fn sleep_until(ns: u64) -> bool {
     sleep_by(libc::CLOCK_MONOTONIC, ns)
 }
 
+/// Computes until an instant of the monotonic clock.
+pub fn spin_until(ns: u64) {
+    while now_ns() < ns {
+        std::hint::spin_loop();
+    }
+}
+
 /// Waits for a device until an instant of the monotonic clock; false when a signal ended it. It is a sleep by another
 /// clock, by which policies tell the two apart (`wake.bpf.h`).
 pub fn wait_for_device(ns: u64) -> bool {

@@ -1,11 +1,11 @@
 //! What it takes where a task goes to sleep while another one waits for its CPU.
 
+use super::sleeper::Sleeper;
 use super::switches::calls;
 use super::{Effort, bind};
-use crate::clock::now_ns;
-use crate::futex;
+use crate::clock::{now_ns, spin_until};
 use schedlab_model::ids::CpuId;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::*};
+use std::sync::atomic::{AtomicU64, Ordering::*};
 
 /// How long the task that computes does so before it wakes the other one: schedulers protect one that has just begun.
 const BUSY_NS: u64 = 2_000_000;
@@ -15,8 +15,7 @@ const ABSENT_NS: u64 = 2_000_000_000;
 /// One that goes to sleep at once each time that it is woken, and one that computes on the same CPU.
 #[derive(Default)]
 struct Pair {
-    word: AtomicU32,
-    ended: AtomicBool,
+    sleeper: Sleeper,
     /// When the first one began its last call.
     left_at_ns: AtomicU64,
 }
@@ -29,29 +28,23 @@ pub fn departures(cpu: CpuId, effort: &Effort) -> Vec<f64> {
     std::thread::scope(|scope| {
         scope.spawn(|| bind(cpu).is_ok().then(|| pair.sleep()));
         let taken = (0..effort.rounds).map_while(|_| Some(pair.compute()? as f64 - wait_ns)).collect();
-        pair.end();
+        pair.sleeper.end();
         taken
     })
 }
 
 impl Pair {
     fn sleep(&self) {
-        let mut seen = 0;
-        while !self.ended.load(SeqCst) {
-            self.left_at_ns.store(now_ns(), SeqCst);
-            futex::wait(&self.word, seen);
-            seen = self.word.load(SeqCst);
-        }
+        self.sleeper.sleep_each(|| self.left_at_ns.store(now_ns(), SeqCst));
     }
 
     /// Computes, wakes the other one, and computes until that has been there and is gone: how long its going took.
     fn compute(&self) -> Option<u64> {
-        let busy_until_ns = now_ns() + BUSY_NS;
-        while now_ns() < busy_until_ns {}
+        spin_until(now_ns() + BUSY_NS);
         self.left_after(0)?;
         let woken_ns = now_ns();
-        self.word.fetch_add(1, SeqCst);
-        futex::wake(&self.word, 1);
+        self.sleeper.stir();
+        self.sleeper.wake();
         self.left_after(woken_ns)
     }
 
@@ -67,12 +60,6 @@ impl Pair {
                 return None;
             }
         }
-    }
-
-    fn end(&self) {
-        self.ended.store(true, SeqCst);
-        self.word.fetch_add(1, SeqCst);
-        futex::wake(&self.word, 1);
     }
 }
 
@@ -95,7 +82,7 @@ mod tests {
         let left = std::thread::scope(|scope| {
             scope.spawn(|| bind(cpu).is_ok().then(|| pair.sleep()));
             let left: Vec<u64> = (0..5).map_while(|_| pair.compute().map(|_| pair.left_at_ns.load(SeqCst))).collect();
-            pair.end();
+            pair.sleeper.end();
             left
         });
         set_cpus(0, &before).unwrap();

@@ -1,7 +1,7 @@
 //! What the kernel's own threads take: after tasks have ended the one that waits for grace periods of RCU, and those that free
 //! then what is left of the tasks; and the workers of CPUs, which keep statistics.
 
-use crate::clock::{now_ns, sleep_until};
+use crate::clock::{now_ns, sleep_until, spin_until};
 use crate::stat::Stat;
 use std::fs;
 use std::path::Path;
@@ -138,10 +138,7 @@ pub fn worker_ns(before: Option<Threads>) -> Option<f64> {
     fs::read_to_string(STATISTICS_INTERVAL).ok().filter(|interval| keeps_statistics(interval))?;
     let since = || Threads::look()?.since(before?).worker_ns;
     since().or_else(|| {
-        let until_ns = now_ns() + STATISTICS_NS;
-        while now_ns() < until_ns {
-            std::hint::spin_loop();
-        }
+        spin_until(now_ns() + STATISTICS_NS);
         since()
     })
 }

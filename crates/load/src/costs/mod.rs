@@ -23,7 +23,7 @@ use crate::attributes::{cpus, set_cpus};
 use crate::calibration::{Calibration, quantile};
 use crate::clock::{now_ns, sleep_until, thread_cpu_ns};
 use crate::futex;
-use crate::run::Settings;
+use crate::run::{Settings, pinned};
 use lives::{Beside, lives};
 use schedlab_model::cpuset::CpuSet;
 use schedlab_model::ids::CpuId;
@@ -259,12 +259,9 @@ pub fn measure(effort: &Effort) -> io::Result<Costs> {
     let mut costs: Costs = serde_json::from_slice(&measured.told()?)
         .map_err(|_| io::Error::other("the process that measures costs has failed"))?;
     costs.statistics = kernel_threads::worker_ns(before).and_then(Cost::positive);
-    let before = cpus()?;
+    let alone_on = Some(cpus()?).filter(|_| effort.alone);
     // Which of a parent and its child writes to a page first is not defined on two CPUs.
-    bind(before.iter().next().unwrap_or(CpuId(0)))?;
-    let alone_on = Some(&before).filter(|_| effort.alone);
-    let (ended, taken) = kernel_threads::beside(|| measure_lives(&mut costs, alone_on));
-    set_cpus(0, &before)?;
+    let (ended, taken) = pinned(|| kernel_threads::beside(|| measure_lives(&mut costs, alone_on.as_ref())))?;
     costs.grace_period = taken.and_then(|taken| Cost::of(&[taken.waiter_ns?]));
     costs.reclaim = taken.zip(ended).and_then(|(taken, ended)| Cost::of(&[taken.others_ns / ended]));
     costs.arrival = arrivals::arrival_ns().ok().and_then(Cost::positive);
@@ -340,34 +337,14 @@ fn measure_calls(costs: &mut Costs, effort: &Effort) -> io::Result<()> {
     costs.semaphore = steps.semaphore;
     [costs.pipe_send, costs.pipe_recv] = steps.pipe;
     [costs.socket_send, costs.socket_recv] = steps.socket;
-    (costs.pipe_wait, costs.pipe_resume) = waiting("pipe", costs, steps.pipe, effort);
-    (costs.socket_wait, costs.socket_resume) = waiting("socket", costs, steps.socket, effort);
+    (costs.pipe_wait, costs.pipe_resume) = waits::waiting("pipe", costs, steps.pipe, effort);
+    (costs.socket_wait, costs.socket_resume) = waits::waiting("socket", costs, steps.socket, effort);
     let word = AtomicU32::new(0);
     let many =
         |call: &dyn Fn()| Cost::of(&(0..effort.wakes).map(|_| cpu_time(call) - steps.nothing_ns).collect::<Vec<_>>());
     costs.futex_wait = many(&|| futex::wait(&word, 1));
     costs.futex_wake = many(&|| _ = futex::wake(&word, 1));
     Ok(())
-}
-
-/// What waiting for a message takes, where putting one in and taking one out is known; and what of it comes after the wakeup.
-fn waiting(kind: &str, costs: &Costs, moved: [Option<Cost>; 2], effort: &Effort) -> (Option<Cost>, Option<Cost>) {
-    let Some(known) = known(costs, moved) else { return (None, None) };
-    let Some(wait) = waits::of_messages(kind, known).ok().and_then(Cost::positive) else { return (None, None) };
-    let resume = waits::after_wakeup(kind, effort).ok().map(|all| all - known.switch - known.resume);
-    (Some(wait), resume.and_then(Cost::positive))
-}
-
-fn known(costs: &Costs, [send, recv]: [Option<Cost>; 2]) -> Option<waits::Known> {
-    let told = costs.told(0.0);
-    Some(waits::Known {
-        send: send?.median_ns,
-        recv: recv?.median_ns,
-        wakeup: told.wakeup_ns?,
-        switch: told.switch_ns()?,
-        preempt: told.preempt_ns.unwrap_or(0.0),
-        resume: told.resume_ns?,
-    })
 }
 
 fn bind(cpu: CpuId) -> io::Result<()> {

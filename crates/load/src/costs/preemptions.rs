@@ -4,7 +4,7 @@ use super::sleeper::Sleeper;
 use super::switches::calls;
 use super::{Effort, bind};
 use crate::calibration::quantile;
-use crate::clock::{now_ns, sleep_until};
+use crate::clock::{now_ns, sleep_until, spin_until};
 use schedlab_model::ids::CpuId;
 
 /// How long the waker sleeps, so that the other one does.
@@ -31,8 +31,7 @@ pub fn there_and_back(cpu: CpuId, effort: &Effort) -> Option<f64> {
 /// What waking took, if the woken task has been there and is gone again.
 fn wake(sleeper: &Sleeper) -> Option<f64> {
     sleep_until(now_ns() + ASLEEP_NS);
-    let busy_until = now_ns() + BUSY_NS;
-    while now_ns() < busy_until {}
+    spin_until(now_ns() + BUSY_NS);
     sleeper.has_gone_to_sleep();
     let begin = now_ns();
     sleeper.stir();

@@ -14,8 +14,14 @@ pub struct Sleeper {
 impl Sleeper {
     /// Sleeps until the end.
     pub fn sleep(&self) {
+        self.sleep_each(|| ());
+    }
+
+    /// The same, and does something each time before it goes to sleep.
+    pub fn sleep_each(&self, before: impl Fn()) {
         let mut seen = 0;
         while !self.ended.load(SeqCst) {
+            before();
             self.asleep.store(true, SeqCst);
             futex::wait(&self.word, seen);
             seen = self.word.load(SeqCst);

@@ -1,7 +1,7 @@
 //! What waiting for a message takes: two tasks send one back and forth, and one wakes another that waits.
 
 use super::steps::{each_step_of, nothing, workload};
-use super::{Effort, settings};
+use super::{Cost, Costs, Effort, settings};
 use crate::algorithm::{Algorithm, Engine};
 use crate::calibration::{Calibration, quantile};
 use crate::clock::{CpuClock, now_ns, sleep_until, thread_cpu_ns};
@@ -16,26 +16,46 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 /// How often it goes there and back.
 const ROUNDS: u32 = 64;
 
+/// What waiting for a message takes, where putting one in and taking one out is known; and what of it comes after the wakeup.
+pub fn waiting(kind: &str, costs: &Costs, moved: [Option<Cost>; 2], effort: &Effort) -> (Option<Cost>, Option<Cost>) {
+    let Some(known) = known(costs, moved) else { return (None, None) };
+    let Some(wait) = of_messages(kind, known).ok().and_then(Cost::positive) else { return (None, None) };
+    let resume = after_wakeup(kind, effort).ok().map(|all| all - known.switch - known.resume);
+    (Some(wait), resume.and_then(Cost::positive))
+}
+
+fn known(costs: &Costs, [send, recv]: [Option<Cost>; 2]) -> Option<Known> {
+    let told = costs.told(0.0);
+    Some(Known {
+        send: send?.median_ns,
+        recv: recv?.median_ns,
+        wakeup: told.wakeup_ns?,
+        switch: told.switch_ns()?,
+        preempt: told.preempt_ns.unwrap_or(0.0),
+        resume: told.resume_ns?,
+    })
+}
+
 /// What else is in the time of the two, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
-pub struct Known {
+struct Known {
     /// Putting a message in.
-    pub send: f64,
+    send: f64,
     /// Taking one out.
-    pub recv: f64,
+    recv: f64,
     /// Waking the receiver.
-    pub wakeup: f64,
+    wakeup: f64,
     /// From one task to the other.
-    pub switch: f64,
+    switch: f64,
     /// What that takes more where the first one loses the CPU.
-    pub preempt: f64,
+    preempt: f64,
     /// Coming back from a wait.
-    pub resume: f64,
+    resume: f64,
 }
 
 /// CPU time of a wait. How often one waits for the other depends on the scheduler, so that is counted: a task that leaves its
 /// CPU by itself waits.
-pub fn of_messages(kind: &str, known: Known) -> Result<f64, LoadError> {
+fn of_messages(kind: &str, known: Known) -> Result<f64, LoadError> {
     let channels = format!("[channel.there]\nkind = \"{kind}\"\n[channel.back]\nkind = \"{kind}\"\n");
     let task = |name: &str, first: &str, second: &str| {
         format!("[[task]]\nname = \"{name}\"\nonce = [{{ repeat = {ROUNDS}, steps = [{first}, {second}] }}]\n")
@@ -60,7 +80,7 @@ const ASLEEP_NS: u64 = 300_000;
 
 /// CPU time of a task that waits for a message, from its wakeup to its next step: while it sleeps its clock stands, and the
 /// sender reads it. The median of many.
-pub fn after_wakeup(kind: &str, effort: &Effort) -> io::Result<f64> {
+fn after_wakeup(kind: &str, effort: &Effort) -> io::Result<f64> {
     let text = format!(
         "name = \"costs\"\n[machine]\ncpus = 1\n[channel.c]\nkind = \"{kind}\"\n\
          [[task]]\nname = \"sends\"\nonce = [{{ repeat = {0}, steps = [{{ send = \"c\" }}] }}]\n\
