@@ -67,6 +67,9 @@ macro_rules! costs {
 costs! {
     /// From one task to another on a CPU, paid by that CPU before the next task runs (`__schedule`).
     switch
+    /// What the first switch of a CPU takes more that was idle for longer than a tick and has stopped its tick: paid by that CPU
+    /// before the task runs (`tick_nohz_idle_exit`).
+    idle_exit
     /// What is in addition to `wakeup` and `switch` where a policy asks for a busy CPU or takes its task's slice: the interrupt by which
     /// it asks, and the running task's way back into a queue. Paid by that CPU (`kick_cpus_irq_workfn`, `put_prev_task_scx`).
     preempt
@@ -136,6 +139,13 @@ costs! {
     futex_wake
     /// Giving to or taking from a semaphore, without `futex_wait` and `futex_wake`: CPU time of the task.
     semaphore
+    /// Writing down a task's own request, or one from outside: CPU time of the task, with its next work or call. What runs a
+    /// scenario does so, in every venue.
+    request
+    /// Sending one request on, in addition to the call that does: CPU time of the sender.
+    request_send
+    /// Taking one over and writing it down, in addition to the call: CPU time of the receiver, with its next work or call.
+    request_recv
     /// Putting a message into a pipe, without the wake-up: CPU time of the task (`pipe_write`).
     pipe_send
     /// Taking one out: CPU time of the task (`pipe_read`).
@@ -158,12 +168,13 @@ costs! {
 }
 
 impl Costs {
-    /// Those of calls that steps are, and what a task owes to a step that was before.
+    /// Those of calls that steps are, and what a task owes to what was before.
     pub fn calls(&self) -> impl Iterator<Item = Time> {
         let pipes = [self.pipe_send, self.pipe_recv, self.pipe_wait, self.pipe_resume];
         let sockets = [self.socket_send, self.socket_recv, self.socket_wait, self.socket_resume];
         let others = [self.sleep, self.io, self.futex_wait, self.futex_wake, self.semaphore, self.process_copy];
-        pipes.into_iter().chain(sockets).chain(others)
+        let requests = [self.request, self.request_send, self.request_recv];
+        pipes.into_iter().chain(sockets).chain(others).chain(requests)
     }
 }
 
@@ -186,6 +197,9 @@ pub struct SchedulerCosts {
     /// once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub switch_wait_ns: Option<f64>,
+    /// How much later a sleep ends in which the CPU has stopped its tick than a shorter one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle_exit_ns: Option<f64>,
     /// What a wake-up and a switch take more where the woken thread takes its waker's CPU; absent where it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preempt_ns: Option<f64>,
@@ -270,6 +284,15 @@ pub struct SchedulerCosts {
     /// Giving to or taking from a semaphore without a waiter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub semaphore_ns: Option<f64>,
+    /// Writing down a request of a task that does nothing else: CPU time of the task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_ns: Option<f64>,
+    /// Sending a request on: what giving to a semaphore takes more that carries requests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_send_ns: Option<f64>,
+    /// Taking a request over: what taking from a semaphore takes more that carries requests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_recv_ns: Option<f64>,
     /// Putting a message into a pipe without a waiter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pipe_send_ns: Option<f64>,
@@ -322,6 +345,7 @@ impl From<&SchedulerCosts> for Costs {
         let way_in = |ns: Option<f64>| without(ns, &[switch, time(told.resume_ns)]);
         Costs {
             switch,
+            idle_exit: time(told.idle_exit_ns),
             preempt: time(told.preempt_ns),
             wakeup: time(told.wakeup_ns),
             migration: time(told.migration_ns),
@@ -351,6 +375,9 @@ impl From<&SchedulerCosts> for Costs {
             futex_wait: time(told.futex_wait_ns.map(|ns| ns + departure_ns)),
             futex_wake: time(told.futex_wake_ns),
             semaphore: time(told.semaphore_ns),
+            request: time(told.request_ns),
+            request_send: time(told.request_send_ns),
+            request_recv: time(told.request_recv_ns),
             pipe_send: time(told.pipe_send_ns),
             pipe_recv: time(told.pipe_recv_ns),
             pipe_wait: without(told.pipe_wait_ns, &[time(told.pipe_resume_ns)]),

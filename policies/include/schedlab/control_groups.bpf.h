@@ -95,10 +95,10 @@ struct {
 	__type(value, u32);
 } control_slots SEC(".maps");
 
-/* Whether there is any but the root. */
+/* Whether there is or was any but the root. What is counted from then on stays counted when the last one goes. */
 static inline bool has_control_groups(void)
 {
-	return nr_control_groups > 1;
+	return control_slots_end > 1;
 }
 
 static inline struct control_group *control_group_at(u32 slot)

@@ -182,6 +182,7 @@ void BPF_STRUCT_OPS(fair_running, struct task_struct *p)
 	if (has_groups()) {
 		begin_in_tree(t, p->pid, now);
 	} else {
+		q->running_number = cpu;
 		q->clock.vruntime = t->clock.vruntime;
 		q->clock.ran = 0;
 		forget(&q->clock.buddies, p->pid);

@@ -68,7 +68,7 @@ struct fair_queue {
 	struct queue_clock clock;
 	u64 weight;	      /* of the tasks that run or wait in it, and of the groups */
 	u32 nr_running;	      /* how many tasks run or wait in it, and in groups below it */
-	u32 nr_entities;      /* how many tasks and groups `weight` is of, where there are groups */
+	u32 nr_entities;      /* how many tasks and groups `weight` is of */
 	u32 nr_idle_class;    /* how many of them of SCHED_IDLE, or in idle control groups */
 	u64 charged_at;	      /* until when the running task is charged */
 	u64 slice_end;	      /* when the core will ask */
@@ -77,7 +77,7 @@ struct fair_queue {
 	u32 running_weight;
 	u32 running_inverse;
 	u32 running_class;
-	u32 running_number;   /* the number of the queue in which it is, where there are groups */
+	u32 running_number;   /* the number of the queue in which it is */
 	u32 running_group;    /* the queue of the group that runs here, or ran last; 0 for a task, or one that left */
 	u32 turn;	      /* the slot of the group that ran here last */
 	bool resched;	      /* the CPU shall pick again */
@@ -236,6 +236,7 @@ static inline void add_weight_of(struct fair_queue *q, const struct fair_task *t
 		q->average.runnable_sum += t->average.load_sum;
 	}
 	__sync_fetch_and_add(&q->weight, t->weight);
+	add_entity(q, 1);
 }
 
 static inline void take_weight_of(struct fair_queue *q, const struct fair_task *t)
@@ -245,6 +246,7 @@ static inline void take_weight_of(struct fair_queue *q, const struct fair_task *
 		load_take(&q->average.runnable_sum, t->average.load_sum);
 	}
 	__sync_fetch_and_add(&q->weight, -(u64)t->weight);
+	add_entity(q, -1);
 }
 
 /* A task is counted in the queue of its CPU. */

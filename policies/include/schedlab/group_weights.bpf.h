@@ -140,13 +140,11 @@ static __noinline void count_in_groups(u32 slot, u32 cpu, s32 tasks, s64 weight,
 		struct control_queue *queue = control_queue_of(slot, cpu);
 		u64 share;
 
-		if (!group || !queue)
+		if (!group || !queue || slot == ROOT_SLOT)
 			return;
 		update_control_queue(group, queue, queue->nr_running, now);
 		__sync_fetch_and_add(&queue->weight, weight);
 		__sync_fetch_and_add(&queue->nr_running, tasks);
-		if (slot == ROOT_SLOT)
-			return;
 		list_fading(slot, cpu, queue);
 		share = share_of(group, queue);
 		weight = (s64)(share - __sync_lock_test_and_set(&queue->share, share));

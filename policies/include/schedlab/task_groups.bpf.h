@@ -163,6 +163,12 @@ __noinline bool refresh_shares(u32 number)
 
 #include <schedlab/group_loads.bpf.h>
 
+/* A task comes to a queue while there are no groups, or goes. The first group may come in between. */
+static inline void add_entity(struct fair_queue *queue, s32 number)
+{
+	__sync_fetch_and_add(&queue->nr_entities, number);
+}
+
 /* 4.9 has a second sum of loads, of what is queued. */
 static inline void add_runnable(struct load_average *queue, const struct load_average *entity, bool comes)
 {

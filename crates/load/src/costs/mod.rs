@@ -57,6 +57,8 @@ pub struct Costs {
     pub hand_over: Option<Cost>,
     /// From a thread that goes to sleep to another that waits for the CPU.
     pub switch_wait: Option<Cost>,
+    /// What a switch takes more on a CPU that was idle and had stopped its tick.
+    pub idle_exit: Option<Cost>,
     /// What a wakeup and a switch take more where the woken thread takes its waker's CPU.
     pub preempt: Option<Cost>,
     /// Waking a sleeper, on another CPU where there is one, as the waker feels it.
@@ -115,6 +117,12 @@ pub struct Costs {
     pub futex_wake: Option<Cost>,
     /// Giving to or taking from a semaphore without a waiter.
     pub semaphore: Option<Cost>,
+    /// Writing down a task's own request.
+    pub request: Option<Cost>,
+    /// Sending a request on, next to the call that does.
+    pub request_send: Option<Cost>,
+    /// Taking one over.
+    pub request_recv: Option<Cost>,
     /// Putting a message into a pipe without a waiting reader.
     pub pipe_send: Option<Cost>,
     /// Taking it out.
@@ -143,6 +151,7 @@ impl Costs {
             switch_process_ns: median(self.switch_process),
             hand_over_ns: median(self.hand_over),
             switch_wait_ns: median(self.switch_wait),
+            idle_exit_ns: median(self.idle_exit),
             preempt_ns: median(self.preempt),
             wakeup_ns: median(self.wakeup),
             tick_ns: median(self.tick),
@@ -171,6 +180,9 @@ impl Costs {
             futex_wait_ns: median(self.futex_wait),
             futex_wake_ns: median(self.futex_wake),
             semaphore_ns: median(self.semaphore),
+            request_ns: median(self.request),
+            request_send_ns: median(self.request_send),
+            request_recv_ns: median(self.request_recv),
             pipe_send_ns: median(self.pipe_send),
             pipe_recv_ns: median(self.pipe_recv),
             pipe_wait_ns: median(self.pipe_wait),
@@ -334,7 +346,8 @@ fn settings() -> Settings {
 fn measure_calls(costs: &mut Costs, effort: &Effort) -> io::Result<()> {
     let steps = steps::steps(effort)?;
     (costs.sleep, costs.lateness, costs.io) = (steps.sleep, steps.lateness, steps.io);
-    costs.semaphore = steps.semaphore;
+    (costs.semaphore, costs.idle_exit, costs.request) = (steps.semaphore, steps.idle_exit, steps.request);
+    [costs.request_send, costs.request_recv] = steps.passing;
     [costs.pipe_send, costs.pipe_recv] = steps.pipe;
     [costs.socket_send, costs.socket_recv] = steps.socket;
     (costs.pipe_wait, costs.pipe_resume) = waits::waiting("pipe", costs, steps.pipe, effort);
@@ -388,7 +401,7 @@ mod tests {
         assert!(life.iter().all(Option::is_some), "threads and processes can be created: {life:?}");
         // What a creation takes is the difference of two runs: on a machine with other work it may be told to be unknown.
         let creations = [costs.fork, costs.process_fork];
-        let calls = [costs.sleep, costs.lateness, costs.io, costs.semaphore, costs.arrival];
+        let calls = [costs.sleep, costs.lateness, costs.io, costs.semaphore, costs.request, costs.arrival];
         let messages = [costs.pipe_send, costs.pipe_recv, costs.socket_send, costs.socket_recv];
         assert!(calls.iter().chain(&messages).all(Option::is_some), "{calls:?} {messages:?}");
         let all =

@@ -13,6 +13,13 @@ use schedlab_model::scenario::Scenario;
 use schedlab_model::workload::{Step, Workload};
 use std::io;
 
+/// A sleep in which a CPU that has nothing else to do stops its tick: longer than a tick at the lowest rate of a kernel, 100 Hz.
+/// Each further tick adds a little, which nobody counts here (`update_wall_time`).
+const WITHOUT_TICK: &str = "12ms";
+
+/// How a scenario begins.
+const HEAD: &str = "name = \"costs\"\n[machine]\ncpus = 1\n[run]\nduration = \"60s\"\n";
+
 /// CPU time of a task for its steps, and how late it comes back from a sleep.
 #[derive(Debug, Default)]
 pub struct Steps {
@@ -20,10 +27,16 @@ pub struct Steps {
     pub sleep: Option<Cost>,
     /// From the instant at which a sleep was to end to the next step, on a CPU that is idle.
     pub lateness: Option<Cost>,
+    /// What that is more after a sleep in which the CPU has stopped its tick.
+    pub idle_exit: Option<Cost>,
     /// A request to a device, as `sleep`.
     pub io: Option<Cost>,
     /// Giving to or taking from a semaphore without a waiter.
     pub semaphore: Option<Cost>,
+    /// Writing down a request of a task's own.
+    pub request: Option<Cost>,
+    /// Sending a request on, and taking one over.
+    pub passing: [Option<Cost>; 2],
     /// Putting a message into a pipe, and taking one out, without a waiter.
     pub pipe: [Option<Cost>; 2],
     /// The same of a socket.
@@ -34,9 +47,13 @@ pub struct Steps {
 
 /// Measures them.
 pub fn steps(effort: &Effort) -> io::Result<Steps> {
-    let (sleep, lateness) = sleeps("{ sleep = \"300us\" }", effort)?;
-    let (io, _) = sleeps("{ io = { device = \"d\", service = \"300us\" } }", effort)?;
+    let (sleep, lateness) = sleeps("{ sleep = \"300us\" }", effort.wakes)?;
+    let (_, late) = sleeps(&format!("{{ sleep = \"{WITHOUT_TICK}\" }}"), effort.rounds as u32)?;
+    let (io, _) = sleeps("{ io = { device = \"d\", service = \"300us\" } }", effort.wakes)?;
     let [post, wait] = both_ways("{ post = \"s\" }", "{ wait = \"s\" }", "", effort)?;
+    let carried = requests_passed(effort.wakes)?;
+    let more = |with: &[f64], without: &[f64]| Cost::positive(quantile(with, 0.5) - quantile(without, 0.5));
+    let passing = [more(&carried[0], &post), more(&carried[1], &wait)];
     let channel = |kind| {
         let declared = format!("[channel.c]\nkind = \"{kind}\"\n");
         both_ways("{ send = \"c\" }", "{ recv = \"c\" }", &declared, effort)
@@ -45,9 +62,12 @@ pub fn steps(effort: &Effort) -> io::Result<Steps> {
     let [pipe, socket] = [channel("pipe")?, channel("socket")?].map(|ways| ways.map(|way| Cost::of(&way)));
     Ok(Steps {
         sleep: Cost::of(&sleep),
+        idle_exit: Cost::positive(quantile(&late, 0.5) - quantile(&lateness, 0.5)),
         lateness: Cost::of(&lateness),
         io: Cost::of(&io),
         semaphore: Cost::of(&semaphore),
+        request: Cost::of(&requests(effort.wakes)?),
+        passing,
         pipe,
         socket,
         nothing_ns: nothing(),
@@ -55,9 +75,9 @@ pub fn steps(effort: &Effort) -> io::Result<Steps> {
 }
 
 /// CPU time of each of many like sleeps, and how late each came back.
-fn sleeps(step: &str, effort: &Effort) -> io::Result<(Vec<f64>, Vec<f64>)> {
+fn sleeps(step: &str, times: u32) -> io::Result<(Vec<f64>, Vec<f64>)> {
     let (mut taken, mut late, nothing) = (Vec::new(), Vec::new(), nothing());
-    each_step(&program(step, effort.wakes, ""), |_, worker| {
+    each_step(&program(step, times, ""), |_, worker| {
         let ns = cpu_time(|| worker.step());
         late.push(now_ns().saturating_sub(worker.due_ns()) as f64);
         taken.push(ns - nothing);
@@ -80,22 +100,53 @@ fn both_ways(there: &str, back: &str, declared: &str, effort: &Effort) -> io::Re
     Ok(ways)
 }
 
+/// CPU time of each of many requests of a task that asks for next to no work.
+fn requests(times: u32) -> io::Result<Vec<f64>> {
+    let text = format!("{HEAD}[[task]]\nname = \"t\"\nloop = [{{ compute = \"uniform(1ns, 2ns)\" }}]\n");
+    with_workers(&text, |[mut worker]| passes(&mut worker, times))
+}
+
+/// CPU time of each of many units that a task gives to a semaphore, where each is a request; and of each that another one takes.
+fn requests_passed(times: u32) -> io::Result<[Vec<f64>; 2]> {
+    let text = format!(
+        "{HEAD}[[task]]\nname = \"gives\"\nonce = [{{ repeat = {times}, steps = [{{ post = \"s\" }}] }}]\n\
+         [[task]]\nname = \"takes\"\nloop = [{{ wait = \"s\" }}]\n"
+    );
+    let nothing = nothing();
+    with_workers(&text, |[gives, mut takes]| {
+        let mut given = Vec::new();
+        each_step_of(gives, |_, worker| given.push(cpu_time(|| worker.step()) - nothing));
+        [given, passes(&mut takes, times)]
+    })
+}
+
+/// CPU time of each of some passes of a task's loop.
+fn passes(worker: &mut Worker, times: u32) -> Vec<f64> {
+    let nothing = nothing();
+    (0..times).map(|_| cpu_time(|| worker.pass()) - nothing).collect()
+}
+
 /// A scenario in which one task does the same again and again.
 fn program(steps: &str, times: u32, declared: &str) -> String {
-    format!(
-        "name = \"costs\"\n[machine]\ncpus = 1\n[run]\nduration = \"60s\"\n{declared}[[task]]\nname = \"t\"\n\
-         once = [{{ repeat = {times}, steps = [{steps}] }}]\n"
-    )
+    format!("{HEAD}[[task]]\nname = \"t\"\nonce = [{{ repeat = {times}, steps = [{steps}] }}]\n{declared}")
 }
 
 /// Does the steps of a scenario's only task, here: those that can take time are done by `measure`.
 fn each_step(text: &str, measure: impl FnMut(&Step, &mut Worker)) -> io::Result<()> {
+    with_workers(text, |[worker]| each_step_of(worker, measure))
+}
+
+/// Makes the task of each of a scenario's first roles, here.
+fn with_workers<T, const ROLES: usize>(text: &str, act: impl FnOnce([Worker; ROLES]) -> T) -> io::Result<T> {
     let workload = workload(text);
-    let calibration = Calibration::unknown(Algorithm::Spin);
+    // No work is so long that any of it would be done.
+    let calibration = Calibration { ns_per_piece: f64::from(u32::MAX), ..Calibration::unknown(Algorithm::Spin) };
     let site = Site::open(&workload, &calibration, Algorithm::Spin, 1, ControlGroups::none())?;
-    let number = site.shared.add_task(0, None, 0).expect("it is the first");
-    each_step_of(Worker::new(&site, &Nobody, number, Engine::new(Algorithm::Spin)), measure);
-    Ok(())
+    let worker = |role: usize| {
+        let number = site.shared.add_task(role as u32, None, 0).expect("there is room for each");
+        Worker::new(&site, &Nobody, number, Engine::new(Algorithm::Spin))
+    };
+    Ok(act(std::array::from_fn(worker)))
 }
 
 /// Does a task's steps in this thread: those that can take time are done by `measure`.

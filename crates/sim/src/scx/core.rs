@@ -504,6 +504,14 @@ impl Core {
         sync.then(|| (here, self.queues.is_empty(here)))
     }
 
+    /// What the first switch of a CPU takes more that was idle for so long that it has stopped its tick
+    /// (`tick_nohz_next_event`).
+    pub fn idle_exit(&self, cpu: u32) -> Time {
+        let idle_ns = self.world.now_ns - self.cpu(cpu).idle_since_ns;
+        let is_stopped = self.machine.tick > Time::ZERO && idle_ns > self.machine.tick.ns();
+        if is_stopped { self.machine.costs.idle_exit } else { Time::ZERO }
+    }
+
     /// Notes which task runs on a CPU, where policies see it too: in its `struct rq`.
     #[inline]
     pub fn set_current(&mut self, cpu: u32, slot: u32) {

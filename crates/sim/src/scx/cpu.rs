@@ -18,6 +18,8 @@ pub struct Cpu {
     pub task_ns: u64,
     /// Time with nothing to run.
     pub idle_ns: u64,
+    /// Since when it has nothing to run, if it has not.
+    pub idle_since_ns: u64,
     /// Time paid for the system.
     pub overhead_ns: u64,
     /// Whether the scheduler must choose again.
@@ -59,6 +61,7 @@ impl Cpu {
             accounted_ns: 0,
             task_ns: 0,
             idle_ns: 0,
+            idle_since_ns: 0,
             overhead_ns: 0,
             need_resched: false,
             told_ns: 0,

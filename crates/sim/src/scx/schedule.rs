@@ -7,6 +7,7 @@ use super::entity::{Custody, Entity, State};
 use super::ops::Op;
 use super::policy::Sim;
 use crate::world::UNSEEN;
+use schedlab_model::time::Time;
 use schedlab_model::trace::*;
 
 /// A CPU that has searched and will switch.
@@ -202,7 +203,8 @@ impl Sim {
         }
         if next != NONE {
             self.core.refill_slice(next);
-            self.set_next(cpu, next, self.core.machine.costs.switch.ns());
+            let idle_exit = if previous == NONE { self.core.idle_exit(cpu) } else { Time::ZERO };
+            self.set_next(cpu, next, (self.core.machine.costs.switch + idle_exit).ns());
             self.continue_steps(cpu);
         }
     }
@@ -274,6 +276,9 @@ impl Sim {
     }
 
     fn update_idle(&mut self, cpu: u32, idle: bool) {
+        if idle {
+            self.core.cpu_mut(cpu).idle_since_ns = self.core.world.now_ns;
+        }
         if self.core.keeps_idle {
             if idle {
                 self.core.idle.set(cpu);

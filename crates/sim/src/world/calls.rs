@@ -19,7 +19,7 @@ impl World {
         let cost_ns = self.call_cost(slot, step).ns();
         let task = &mut self.tasks[slot];
         // A sleep is counted from its call on: what is owed is paid on its way in.
-        let owed_ns = if matches!(step, Step::Sleep(_) | Step::Io(..)) { 0 } else { std::mem::take(&mut task.owed_ns) };
+        let owed_ns = if matches!(step, Step::Sleep(_) | Step::Io(..)) { 0 } else { task.take_debts() };
         task.work_ns = cost_ns + owed_ns;
         task.paid = task.work_ns > 0;
         task.paid
@@ -48,7 +48,10 @@ impl World {
         let when = |condition: bool, cost: Time| if condition { cost } else { Time::ZERO };
         match step {
             Step::Wait(s) => first(semaphore) + when(self.objects.semaphores[s.index()].would_wait(slot), futex_wait),
-            Step::Post(s, _) => semaphore + when(self.objects.semaphores[s.index()].waiters() > 0, futex_wake),
+            Step::Post(s, count) => {
+                let woken = when(self.objects.semaphores[s.index()].waiters() > 0, futex_wake);
+                semaphore + woken + self.sending_cost(Place::Semaphore(*s), *count)
+            }
             Step::CondWait(_, l) => futex_wait + when(self.objects.locks[l.index()].is_contended(), futex_wake),
             Step::Signal(c) | Step::Broadcast(c) => when(self.objects.conditions[c.index()].waiters() > 0, futex_wake),
             Step::Lock(l) | Step::Relock(l) => when(self.objects.locks[l.index()].would_wait(slot, false), futex_wait),
@@ -58,22 +61,41 @@ impl World {
                 true => futex_wake,
                 false => futex_wait,
             },
-            // The receiver of a message from outside sleeps until it is due.
-            Step::Recv(c, _) if self.objects.channels[c.index()].is_fed_from_outside() => first(self.costs.sleep),
+            // The receiver of a message from outside writes it down and sleeps until it is due.
+            Step::Recv(c, messages) if self.objects.channels[c.index()].is_fed_from_outside() => {
+                first(self.costs.sleep + many(self.costs.request, *messages))
+            }
             Step::Send(c, _) | Step::Recv(c, _) => self.message_cost(slot, step, *c),
             _ => Time::ZERO,
         }
     }
 
+    /// What sending requests on takes, if the messages are some.
+    fn sending_cost(&self, place: Place, messages: u32) -> Time {
+        if self.requests.are_in(place) { many(self.costs.request_send, messages) } else { Time::ZERO }
+    }
+
+    /// A task that has taken requests over pays for that with what it does next.
+    pub(super) fn note_taken(&mut self, place: Place, slot: u32, messages: u32) {
+        let is_outside = |c: &ObjectId| self.objects.channels[c.index()].is_fed_from_outside();
+        if self.requests.are_in(place) && !matches!(&place, Place::Channel(c) if is_outside(c)) {
+            self.tasks[slot].noted_ns += many(self.costs.request_recv, messages).ns();
+        }
+    }
+
     /// The same of a call that moves a message. One that has waited and can go on has the rest of its wait to pay.
     fn message_cost(&self, slot: u32, step: &Step, channel: ObjectId) -> Time {
-        let costs = &self.costs;
+        let (costs, place) = (&self.costs, Place::Channel(channel));
         let channel = &self.objects.channels[channel.index()];
         let [send, recv, wait, resume] = match channel.kind {
             ChannelKind::Pipe => [costs.pipe_send, costs.pipe_recv, costs.pipe_wait, costs.pipe_resume],
             ChannelKind::Socket => [costs.socket_send, costs.socket_recv, costs.socket_wait, costs.socket_resume],
         };
         let (move_one, is_blocked) = match step {
+            // All its requests go with the first of its messages.
+            Step::Send(_, messages) if self.tasks[slot].moved == 0 => {
+                (send + self.sending_cost(place, *messages), channel.is_full())
+            }
             Step::Send(..) => (send, channel.is_full()),
             _ => (recv, channel.is_empty()),
         };
@@ -91,7 +113,7 @@ impl World {
     /// Sleeps until an instant that is known when the call begins; `cost` is its way in.
     pub(super) fn call_sleep(&mut self, slot: u32, until_ns: u64, due: Due, cost: Time) -> Next {
         let task = &mut self.tasks[slot];
-        let cost_ns = cost.ns() + std::mem::take(&mut task.owed_ns);
+        let cost_ns = cost.ns() + task.take_debts();
         if cost_ns == 0 {
             return self.sleep_until(until_ns, due);
         }
@@ -104,6 +126,11 @@ impl World {
         let (until_ns, due) = self.tasks[slot].asleep_at_ns.take()?;
         Some(self.sleep_until(until_ns.max(self.now_ns), due))
     }
+}
+
+/// What each of some takes, all together.
+fn many(each: Time, count: u32) -> Time {
+    Time(each.ns().saturating_mul(count.into()))
 }
 
 #[cfg(test)]

@@ -162,7 +162,7 @@ impl World {
         let kind = self.role(slot).kind;
         let [.., exit] = self.life_costs(kind);
         let task = &mut self.tasks[slot];
-        let cost_ns = exit.ns() + std::mem::take(&mut task.owed_ns);
+        let cost_ns = exit.ns() + task.take_debts();
         if cost_ns == 0 || std::mem::replace(&mut task.leaving, true) {
             if kind == Kind::Thread {
                 self.threads.goes();

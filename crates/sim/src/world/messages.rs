@@ -58,6 +58,7 @@ impl World {
         let received = std::mem::take(&mut self.objects.channels[channel.index()].received);
         for &(slot, count) in &received {
             self.take_from(Place::Channel(channel), slot, count as u32, cpu);
+            self.note_taken(Place::Channel(channel), slot, count as u32);
         }
         let this = &mut self.objects.channels[channel.index()];
         // Its memory stays with the channel.

@@ -49,7 +49,7 @@ impl World {
         }
         let piece_ns = left_ns.min(SPIN_PIECE.ns());
         task.spun_ns += piece_ns;
-        task.work_ns = piece_ns + std::mem::take(&mut task.owed_ns);
+        task.work_ns = piece_ns + task.take_debts();
         true
     }
 

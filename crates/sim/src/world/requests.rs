@@ -54,6 +54,14 @@ impl Requests {
         }
     }
 
+    /// Whether a place carries some.
+    pub(super) fn are_in(&self, place: Place) -> bool {
+        match place {
+            Place::Channel(channel) => self.channels[channel.index()].is_some(),
+            Place::Semaphore(semaphore) => self.semaphores[semaphore.index()].is_some(),
+        }
+    }
+
     fn queue(&mut self, place: Place) -> Option<&mut Queue> {
         match place {
             Place::Channel(channel) => self.channels[channel.index()].as_mut(),
@@ -107,6 +115,7 @@ impl World {
 
     /// A task has got `count` messages out of a place: those that it was promised, or else the oldest.
     pub(super) fn obtain(&mut self, place: Place, slot: u32, count: u32, cpu: u32) {
+        self.note_taken(place, slot, count);
         let Some(queue) = self.requests.queue(place) else { return };
         if let Some(kept) = queue.promises.iter().position(|promise| promise.slot == slot) {
             queue.promises.remove(kept);

@@ -97,7 +97,7 @@ impl World {
             match program.steps.get(task.step as usize) {
                 Some(Step::Compute(length)) => task.compute(length),
                 Some(Step::RequestBegin) => {
-                    let kind = task.begin_request(self.now_ns);
+                    let kind = task.begin_request(self.now_ns, self.costs.request);
                     self.events.push(Event { time, cpu, kind });
                 }
                 Some(Step::RequestEnd) => {
@@ -177,7 +177,7 @@ impl World {
                 task.compute(length);
                 return if task.work_ns > 0 { Next::Work } else { Next::Again };
             }
-            Step::RequestBegin => task.begin_request(self.now_ns),
+            Step::RequestBegin => task.begin_request(self.now_ns, self.costs.request),
             Step::RequestEnd => task.end_request(),
             Step::Answer => {
                 let events = task.answer();

@@ -40,8 +40,10 @@ pub struct Task {
     pub busy_until_ns: Option<u64>,
     /// How much it has worked for its step, which takes a lock, to look at that again and again.
     pub spun_ns: u64,
-    /// Work that it has to do next to the next step that takes time.
+    /// Work that it has to do next to the next step that takes time: for processes that it has created.
     pub owed_ns: u64,
+    /// The same for requests that were written down.
+    pub noted_ns: u64,
     /// The process that it created last and that has its memory still, if that has not run.
     pub shares_with: Option<TaskId>,
     /// The slot of the task that created it, if it is a process that has the memory of that one to itself.
@@ -123,6 +125,7 @@ impl Task {
             busy_until_ns: None,
             spun_ns: 0,
             owed_ns: 0,
+            noted_ns: 0,
             shares_with: None,
             memory_of: None,
             demand_ns: 0,
@@ -155,6 +158,12 @@ impl Task {
         self.releases[timer] = Some(at_ns);
     }
 
+    /// What it has to work next to a step, which it now does.
+    #[inline]
+    pub fn take_debts(&mut self) -> u64 {
+        std::mem::take(&mut self.owed_ns) + std::mem::take(&mut self.noted_ns)
+    }
+
     /// After its last step.
     #[inline]
     pub fn begin_anew(&mut self) {
@@ -166,7 +175,7 @@ impl Task {
     pub fn compute(&mut self, length: &Distribution) {
         let demand_ns = self.draw(length);
         self.demand_ns += demand_ns;
-        self.work_ns = demand_ns + std::mem::take(&mut self.owed_ns);
+        self.work_ns = demand_ns + self.take_debts();
     }
 
     /// Does a piece of the step that computes until a time has passed; false when it has.
@@ -181,7 +190,7 @@ impl Task {
             Some(now_ns.saturating_add(length.sample(&mut self.rng).ns()))
         });
         self.demand_ns += BUSY_PIECE.ns();
-        self.work_ns = BUSY_PIECE.ns() + std::mem::take(&mut self.owed_ns);
+        self.work_ns = BUSY_PIECE.ns() + self.take_debts();
         true
     }
 
@@ -196,8 +205,9 @@ impl Task {
     /// Does the step that begins a request. One that opens the turn began when the task became ready; whatever else the
     /// task does ends that.
     #[inline]
-    pub fn begin_request(&mut self, now_ns: u64) -> EventKind {
+    pub fn begin_request(&mut self, now_ns: u64, noting: Time) -> EventKind {
         self.step += 1;
+        self.noted_ns += noting.ns();
         (self.demand_ns, self.in_request) = (0, true);
         self.begun = self.begun.wrapping_add(1);
         let intended = Time(if self.fresh { self.ready_ns } else { now_ns });
