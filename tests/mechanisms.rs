@@ -226,6 +226,19 @@ fn a_cpu_chooses_at_the_end_of_an_interrupt() {
 }
 
 #[test]
+fn a_cpu_that_has_stopped_its_tick_begins_it_again_before_a_task_runs() {
+    let costs = Costs { idle_exit: Time(3_000), ..Costs::default() };
+    for (hz, sleep, paid_ns) in [("hz = 250\n", "5ms", 3_000), ("hz = 250\n", "3ms", 0), ("", "5ms", 0)] {
+        let steps = format!("{{ compute = \"1ms\" }}, {{ sleep = \"{sleep}\" }}, {{ compute = \"1ms\" }}");
+        let tables = format!("{hz}[[task]]\nname = \"t\"\nonce = [{steps}]\n");
+        for policy in ["fcfs", "rr", "cfs", "eevdf", "ule"] {
+            let (_, outcome) = run(&with(&workload(1, &tables), costs), policy);
+            assert_eq!(overhead_ns(&outcome), paid_ns, "{policy} {hz} {sleep}");
+        }
+    }
+}
+
+#[test]
 fn another_cpu_hears_of_a_task_when_its_waker_has_done_the_work() {
     let costs = Costs { wakeup: Time(5_000), ..Costs::default() };
     let tables = "[[task]]\nname = \"waits\"\ncpus = \"1\"\nonce = [{ wait = \"s\" }, { compute = \"1ms\" }]\n\

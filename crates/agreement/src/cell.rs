@@ -47,7 +47,7 @@ pub struct Options {
     pub length: u32,
     /// The most times its measured time that an undecided cell runs.
     pub max_length: u32,
-    /// What this machine takes for itself, for real runs on it. In virtual machines each run measures that.
+    /// What this machine takes for itself, for real runs on it. In virtual machines that is measured first.
     pub costs: Costs,
     /// Mechanisms that the simulated machine is not to have, to see what they do; see [`Machine::without`].
     pub without: Vec<String>,
@@ -81,7 +81,7 @@ pub struct Cell {
 /// Where the costs of the simulated machine come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CostSource {
-    /// Each real run measures them.
+    /// They are measured under the kernel that really runs.
     Run,
     /// They are the workload's own; the machine's tick is this one.
     Workload(Time),

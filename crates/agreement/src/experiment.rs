@@ -1,8 +1,9 @@
 //! Runs cells: each for real and as copies of the simulation, under one seed after the other.
 
-use crate::cell::{Cell, CostSource, Options};
+use crate::cell::{Cell, Options};
 use crate::figure::Sample;
 use crate::machine::{preempted_as_by, under_kernel};
+use crate::measured::Measured;
 use crate::observed::Observed;
 use crate::report::{Agreement, CellReport, CellVerdict};
 use schedlab_boundary::FileName;
@@ -29,14 +30,15 @@ pub fn carry_out(
     runner: &Runner,
     heard: &dyn Fn(&CellReport),
 ) -> Result<Agreement, VenueError> {
+    let measured = Measured::make(cells, runner)?;
     let mut reports = Vec::new();
     for wave in waves(cells, runner.threads) {
         let mut studied: Vec<Studied> = wave.iter().map(Studied::new).collect();
         let first: Vec<u64> = (1..=u64::from(options.seeds)).collect();
-        add(&mut studied, options, runner, |_| first.clone())?;
+        add(&mut studied, &measured, options, runner, |_| first.clone())?;
         // One more look and no more: looking until something is decided lets chance decide.
         studied.iter_mut().for_each(|one| one.lengthen(options));
-        add(&mut studied, options, runner, |one| one.further_seeds(options))?;
+        add(&mut studied, &measured, options, runner, |one| one.further_seeds(options))?;
         for one in studied {
             heard(&one.report);
             reports.push(one.report);
@@ -60,7 +62,7 @@ struct Studied {
 }
 
 /// What ends a cell: `None` when it was stopped, else why it failed.
-type Ended = Option<String>;
+pub(crate) type Ended = Option<String>;
 
 impl Studied {
     fn new(cell: &Cell) -> Studied {
@@ -132,6 +134,7 @@ impl Studied {
 /// Adds seeds to each cell that gets some, and judges it again.
 fn add(
     studied: &mut [Studied],
+    measured: &Measured,
     options: &Options,
     runner: &Runner,
     seeds: impl Fn(&Studied) -> Vec<u64>,
@@ -143,7 +146,7 @@ fn add(
         let of_cell: Vec<Made> = made.by_ref().take(one.cell.real_runs() as usize).collect();
         let samples = complete(of_cell, seeds.len()).and_then(|real| {
             one.follow(&real)?;
-            simulate(one, seeds, &real, options, runner)
+            simulate(one, measured.of(&one.cell)?, seeds, &real, options, runner)
         });
         match samples {
             Ok(samples) => one.judge(seeds, samples),
@@ -167,7 +170,7 @@ fn real_cases(studied: &Studied, seeds: &[u64], options: &Options) -> Vec<Case> 
             seeds: seeds.to_vec(),
             executor: None,
             check: true,
-            costs: true,
+            costs: false,
             ears: Vec::new(),
             traces: trace(cell, "kernel", options).filter(|_| is_first).into_iter().collect(),
             keeps: Keeps::ForEver,
@@ -178,7 +181,7 @@ fn real_cases(studied: &Studied, seeds: &[u64], options: &Options) -> Vec<Case> 
 }
 
 /// The results of runs that all came to their end, case by case.
-fn complete(made: Vec<Made>, seeds: usize) -> Result<Vec<Vec<RunResult>>, Ended> {
+pub(crate) fn complete(made: Vec<Made>, seeds: usize) -> Result<Vec<Vec<RunResult>>, Ended> {
     let results = |made: Made| match made {
         Made::Ran(seen) => {
             let results: Vec<RunResult> = seen.into_iter().map(|seen: Seen| seen.run.result).collect();
@@ -194,6 +197,7 @@ fn complete(made: Vec<Made>, seeds: usize) -> Result<Vec<Vec<RunResult>>, Ended>
 /// The copies of a cell under each seed, next to its real runs.
 fn simulate(
     studied: &Studied,
+    costs: Costs,
     seeds: &[u64],
     real: &[Vec<RunResult>],
     options: &Options,
@@ -202,7 +206,7 @@ fn simulate(
     let cell = &studied.cell;
     let mut cases = Vec::new();
     for (index, seed) in seeds.iter().enumerate() {
-        let machine = simulated_machine(cell, &real[0][index], options)?;
+        let machine = simulated_machine(cell, costs, &real[0][index], options)?;
         let workload = Workload { machine, ..(*cell.workload).clone() };
         let all = copies(&workload, options.copies, *seed, Changes::Steps);
         let is_first = index == 0 && studied.samples.is_empty();
@@ -225,15 +229,8 @@ fn simulate(
     Ok((0..seeds.len()).map(sample).collect())
 }
 
-/// The simulated machine, with what the kernel of a real run takes.
-fn simulated_machine(cell: &Cell, real: &RunResult, options: &Options) -> Result<Machine, Ended> {
-    let costs = match cell.source {
-        CostSource::Workload(_) => cell.workload.machine.costs,
-        CostSource::Run => {
-            let measured = real.costs.as_ref().ok_or(Some("the costs of the kernel were not measured".to_string()))?;
-            Costs::from(measured)
-        }
-    };
+/// The simulated machine, with what the system takes of it.
+fn simulated_machine(cell: &Cell, costs: Costs, real: &RunResult, options: &Options) -> Result<Machine, Ended> {
     let kernel = real.provenance.kernel.as_deref().unwrap_or_default();
     let machine = under_kernel(&cell.workload.machine, costs, cell.source.tick());
     let machine = preempted_as_by(machine, kernel, &cell.pair.against);

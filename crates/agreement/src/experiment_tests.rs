@@ -1,6 +1,7 @@
 //! The simulator in the place of the kernel: what runs for real is then known.
 
 use super::*;
+use crate::cell::CostSource;
 use crate::pair::Pair;
 use schedlab_model::scenario::Scenario;
 use schedlab_model::time::Time;
@@ -111,6 +112,16 @@ fn a_cell_that_fails_does_not_touch_the_others() {
     assert!(in_simulator.why.as_ref().unwrap().starts_with("in the simulator: policy fcfs"), "{in_simulator:?}");
     assert!(in_kernel.why.as_ref().unwrap().starts_with("policy fcfs"), "{in_kernel:?}");
     assert!(!good.figures.is_empty() && agreement.counts.failed == 2);
+}
+
+#[test]
+fn a_cell_fails_whose_costs_cannot_be_measured() {
+    let cells = [Cell { source: CostSource::Run, ..cell(MIXED, "rr", "rr") }, cell(MIXED, "rr", "rr")];
+    let agreement = judged(&cells, &options(2, 2), 2);
+    let [without, with] = agreement.cells.as_slice() else { panic!() };
+    assert_eq!(without.verdict, CellVerdict::Failed);
+    assert_eq!(without.why.as_deref(), Some("the costs of the kernel were not measured"));
+    assert_eq!(with.verdict, CellVerdict::Agrees);
 }
 
 #[test]

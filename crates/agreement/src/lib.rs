@@ -10,6 +10,7 @@ pub mod figure;
 mod lists;
 pub mod machine;
 mod markdown;
+mod measured;
 mod observed;
 mod pair;
 mod report;

@@ -67,12 +67,12 @@ macro_rules! costs {
 costs! {
     /// From one task to another on a CPU, paid by that CPU before the next task runs (`__schedule`).
     switch
-    /// What the first switch of a CPU takes more that was idle for longer than a tick and has stopped its tick: paid by that CPU
-    /// before the task runs (`tick_nohz_idle_exit`).
-    idle_exit
     /// What is in addition to `wakeup` and `switch` where a policy asks for a busy CPU or takes its task's slice: the interrupt by which
     /// it asks, and the running task's way back into a queue. Paid by that CPU (`kick_cpus_irq_workfn`, `put_prev_task_scx`).
     preempt
+    /// What the first switch of a CPU takes more that was idle for longer than a tick and has stopped its tick: paid by that CPU
+    /// before the task runs (`tick_nohz_idle_exit`).
+    idle_exit
     /// Making a task runnable, paid by the CPU that wakes it (`try_to_wake_up`).
     wakeup
     /// The cold cache after a migration, paid by the new CPU before the task runs there.

@@ -195,6 +195,26 @@ mod tests {
     }
 
     #[test]
+    fn requests_cost_what_writing_them_down_and_passing_them_on_takes() {
+        let requests = ["request", "request_send", "request_recv"];
+        assert_eq!(paid(&task("a", "{ compute = \"5us\" }"), &requests), [5001]);
+        // The giver has one of its own; the taker's are those that it takes, and it pays for the last with its next call.
+        let takes = |step: &str| format!("[[task]]\nname = \"takes\"\nloop = [{step}, {{ compute = \"5us\" }}]\n");
+        for (takes, gives) in [
+            (takes("{ wait = \"s\" }"), "{ post = \"s\", times = 3 }"),
+            (takes("{ recv = \"c\" }"), "{ send = \"c\", messages = 3 }"),
+        ] {
+            let gives = task("gives", &format!("{{ compute = \"1ms\" }}, {gives}"));
+            for retry in ["", "[machine.mechanisms]\nretry = false\n"] {
+                assert_eq!(paid(&format!("{retry}{takes}{gives}"), &requests), [15_300, 1_000_031], "{gives}{retry}");
+            }
+        }
+        let outside = "[channel.c]\n[[source]]\nchannel = \"c\"\nat = [\"1ms\", \"2ms\"]\n".to_string();
+        // It already waits for a third, which it could write down.
+        assert_eq!(paid(&(outside + &takes("{ recv = \"c\" }")), &requests), [10_003]);
+    }
+
+    #[test]
     fn a_mutex_costs_nothing_where_nobody_waits() {
         let lock = "{ lock = \"m\" }, { compute = \"2ms\" }, { unlock = \"m\" }";
         assert_eq!(paid(&task("a", lock), &FUTEX), [2_000_000]);
