@@ -142,8 +142,8 @@ fn last_of(text: &str, name: &str) -> Option<u32> {
     u32::try_from(whole(word)?).ok()
 }
 
-/// The state that a task leaves its CPU in, as the kernel's letters: `R` runnable, `X` and `Z` ended, others asleep; or as
-/// its bits, of which no text says by which kernel. 0x40 counts as dead, as before Linux 4.14: parked threads are rare.
+/// The state that a task leaves its CPU in, as the kernel's letters (`task_state_to_char`): `R` runnable, `X` and `Z` ended, others
+/// asleep; or as its bits, of which no text says by which kernel. 0x40 counts as dead, as before Linux 4.14: parked threads are rare.
 fn departure(state: &str) -> Option<Departure> {
     if state.starts_with(|letter: char| letter.is_ascii_digit()) {
         return Some(States::Before.departure(u64::try_from(whole(state)?).ok()?));
@@ -151,7 +151,8 @@ fn departure(state: &str) -> Option<Departure> {
     Some(match state.as_bytes().first()? {
         b'R' => Departure::Preempted,
         b'X' | b'x' | b'Z' => Departure::Exited,
-        _ => Departure::Blocked,
+        b'S' | b'D' | b'T' | b't' | b'P' | b'I' | b'K' | b'W' | b'N' => Departure::Blocked,
+        _ => return None,
     })
 }
 
@@ -267,6 +268,8 @@ mod tests {
         for cut in 0..whole.len() {
             assert!(of("sched_switch", &whole[..cut]).is_err(), "{}", &whole[..cut]);
         }
+        // No kernel has a state of that letter.
+        assert!(of("sched_switch", &whole.replace("=S", "=Q")).is_err());
         let error = of("sched_wakeup", "comm=sh pid=x prio=120 target_cpu=001").unwrap_err();
         assert!(error.starts_with("sched_wakeup without the fields"), "{error}");
         assert!(of("sched_wakeup", "a:1 [120] CPU:4096").unwrap_err().starts_with("there is no CPU 4096"));
