@@ -181,10 +181,10 @@ fn machine(header: &Header) -> scenario::Machine {
 /// in the work that the model has of them.
 fn told_apart(costs: &Costs) -> Costs {
     let &Costs { switch, wakeup, migration, tick, timer, arrival, grace_period, reclaim, statistics, .. } = costs;
-    let &Costs { sleep, io, policy_instruction_ps, .. } = costs;
+    let &Costs { preempt, idle_exit, sleep, io, policy_instruction_ps, .. } = costs;
     let paid_by_cpus =
         Costs { switch, wakeup, migration, tick, timer, arrival, policy_instruction_ps, ..Costs::default() };
-    Costs { grace_period, reclaim, statistics, sleep, io, ..paid_by_cpus }
+    Costs { preempt, idle_exit, grace_period, reclaim, statistics, sleep, io, ..paid_by_cpus }
 }
 
 fn run((tracker, header): (&Tracker, &Header)) -> scenario::Run {
