@@ -228,8 +228,9 @@ impl From<&crate::control_group::ControlGroup> for ControlGroup {
 }
 
 fn fill(tree: &mut ControlGroups, id: ControlGroupId, written: &ControlGroup, at: &At) -> Result<(), Fault> {
-    let weight =
-        weight(written.weight, written.nice, written.idle.then_some(true)).map_err(|message| at.fault(message))?;
+    let key = if written.weight.is_some() { "weight" } else { "nice" };
+    let weight = weight(written.weight, written.nice, written.idle.then_some(true))
+        .map_err(|message| at.key(key).fault(message))?;
     let max = written.max.as_ref().map(|max| max.0);
     let (weight, max) = given(written, (weight, max), at)?;
     let change = KnobChange { weight, max, burst: written.burst.as_ref().map(|burst| burst.0) };

@@ -32,6 +32,16 @@ fn a_tree_is_made_of_paths() {
 }
 
 #[test]
+fn a_weight_is_refused_where_it_is_written() {
+    for (key, complaint_of_it) in [("weight = 20000", "a weight of 20000"), ("nice = -21", "nice -21")] {
+        let told = complaint(&format!("[[control_group]]\npath = \"a\"\nmax = \"5ms\"\n{key}"), HOG);
+        let text = format!("{told:?}");
+        println!("{text}");
+        assert!(told.contains(complaint_of_it));
+    }
+}
+
+#[test]
 fn what_no_kernel_takes_is_refused_with_its_place() {
     let group = |rest: &str| format!("[[control_group]]\npath = \"a\"\n{rest}");
     for (groups, task, part) in [
