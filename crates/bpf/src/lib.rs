@@ -56,7 +56,7 @@ pub use kernel_btf::{KernelBtf, OperationMember};
 pub use memory::{Access, AccessError, GuestMemory, HANDLE_BASE, MEMORY_SIZE, MemoryError, PAGE_SIZE, Region, Word};
 pub use object::{
     ConstantInfo, ConstantValue, DataPlace, Difference, EnumeratorInfo, ExternInfo, LoadError, MapInfo, Member, Object,
-    ObjectError, ProgramInfo, StructOps,
+    ObjectError, ProgramInfo, RoomForGroups, StructOps,
 };
 pub use options::{Executor, LoadOptions, OwnerTable, Value};
 pub use program::{Intrinsic, MapId, Program, ProgramId};

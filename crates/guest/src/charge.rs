@@ -1,9 +1,11 @@
 //! A policy in charge of a run.
 
-use crate::message::{Loaded, LoadedWhat, PolicyJob};
+use crate::message::{Loaded, LoadedWhat, ObjectJob, PolicyJob, Room};
 use crate::program::Program;
-use schedlab_kernel::{Scheduler, SchedulerError, Vacancy, layout};
+use schedlab_kernel::{Entries, Scheduler, SchedulerError, Setting, Vacancy, cpus, layout};
+use schedlab_load::control_groups_here;
 use schedlab_model::hash::sha256;
+use schedlab_model::layout::Layout;
 
 /// A policy that has the CPUs, and what was loaded of it. The kernel's own scheduler has them when this is dropped.
 pub struct InCharge {
@@ -22,7 +24,8 @@ impl InCharge {
         let layout = layout();
         let (held, hash, what) = match job {
             PolicyJob::Object(job) => {
-                let scheduler = Scheduler::start(&job.object, &job.settings_on(&layout), &job.enumerators)?;
+                let (settings, entries) = fill(job, &layout);
+                let scheduler = Scheduler::start(&job.object, &settings, &entries, &job.enumerators)?;
                 let programs = scheduler.programs();
                 (Held::Object(scheduler), sha256(&job.object), LoadedWhat::Object(programs))
             }
@@ -39,7 +42,10 @@ impl InCharge {
     /// kernel would hear only from itself, is not started.
     pub fn probe(job: &PolicyJob) -> Result<(), SchedulerError> {
         match job {
-            PolicyJob::Object(job) => Scheduler::probe(&job.object, &job.settings_on(&layout()), &job.enumerators),
+            PolicyJob::Object(job) => {
+                let (settings, entries) = fill(job, &layout());
+                Scheduler::probe(&job.object, &settings, &entries, &job.enumerators)
+            }
             PolicyJob::Program(_) => Vacancy::find().map(drop),
         }
     }
@@ -79,4 +85,12 @@ impl InCharge {
         }
         Ok(self.loaded)
     }
+}
+
+/// What is put into an object here, and how many entries its maps get.
+fn fill(job: &ObjectJob, layout: &Layout) -> (Vec<Setting>, Vec<Entries>) {
+    let rooms = job.rooms_on(control_groups_here(), cpus());
+    let number = |room: &Room| (room.section.clone(), room.offset, room.entries.to_le_bytes().to_vec());
+    let settings = job.settings_on(layout).into_iter().chain(rooms.iter().map(number)).collect();
+    (settings, rooms.into_iter().map(|room| (room.map, room.entries)).collect())
 }

@@ -15,7 +15,7 @@ mod watch;
 
 pub use charge::InCharge;
 pub use message::{
-    Job, Loaded, LoadedWhat, MachineBlank, Message, ObjectJob, Outcome, PolicyJob, ProgramJob, ProgramReport,
+    Job, Loaded, LoadedWhat, MachineBlank, Message, ObjectJob, Outcome, PolicyJob, ProgramJob, ProgramReport, Room,
 };
 pub use port::Port;
 pub use watch::{Counted, MeasureError, Measured, measure};

@@ -65,7 +65,36 @@ pub struct ObjectJob {
     pub machine: Vec<MachineBlank>,
     /// What the user has set of such parameters.
     pub set_by_hand: SetByHand,
+    /// The parameters in its data that say how many entries a map has.
+    pub rooms: Vec<Room>,
 }
+
+/// A parameter that says how many entries a map has, of which each control group needs one on each CPU.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Room {
+    /// The map.
+    pub map: String,
+    /// The data section of the object in which the parameter is.
+    pub section: String,
+    /// Where in the section.
+    pub offset: u64,
+    /// How many entries there are.
+    pub entries: u32,
+    /// Whether there may be more: the user has not set it.
+    pub grows: bool,
+}
+
+impl Room {
+    /// The same on a machine with that many control groups and CPUs: room for twice as many groups, and for those of a few services.
+    fn on(&self, groups: u32, cpus: u32) -> Room {
+        let wanted = groups.saturating_mul(2).saturating_add(FURTHER_GROUPS).saturating_mul(cpus);
+        let entries = if self.grows { self.entries.max(wanted) } else { self.entries };
+        Room { entries, ..self.clone() }
+    }
+}
+
+/// For so many more control groups than twice those that are there is room.
+const FURTHER_GROUPS: u32 = 64;
 
 /// A parameter that is filled from the machine on which the policy runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,6 +110,11 @@ pub struct MachineBlank {
 }
 
 impl ObjectJob {
+    /// How many entries its maps get on a machine with so many control groups.
+    pub fn rooms_on(&self, groups: u32, cpus: u32) -> Vec<Room> {
+        self.rooms.iter().map(|room| room.on(groups, cpus)).collect()
+    }
+
     /// What is put into its data on a machine.
     pub fn settings_on(&self, layout: &Layout) -> Vec<Setting> {
         let fill = |blank: &MachineBlank| {

@@ -40,6 +40,9 @@ impl SchedulerError {
 /// A value to be put into the object's data before it is loaded: section, offset, bytes.
 pub type Setting = (String, u64, Vec<u8>);
 
+/// How many entries a map is to have: its name, and the number.
+pub type Entries = (String, u32);
+
 /// A program as it was handed to the kernel: with its addresses, and with the subprograms that it calls.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoadedProgram {
@@ -61,14 +64,24 @@ pub struct Scheduler {
 
 impl Scheduler {
     /// Whether an object can be put in charge now: the kernel is given it and does not begin to use it.
-    pub fn probe(object: &[u8], settings: &[Setting], enumerators: &[Enumerator]) -> Result<(), SchedulerError> {
-        load(object, settings, enumerators).map(drop)
+    pub fn probe(
+        object: &[u8],
+        settings: &[Setting],
+        entries: &[Entries],
+        enumerators: &[Enumerator],
+    ) -> Result<(), SchedulerError> {
+        load(object, settings, entries, enumerators).map(drop)
     }
 
     /// Loads an object and hands the CPUs to it. Its `settings` are put in first, and the kernel's numbers for the
     /// enumerators that it has constants for.
-    pub fn start(object: &[u8], settings: &[Setting], enumerators: &[Enumerator]) -> Result<Scheduler, SchedulerError> {
-        let (mut object, vacancy) = load(object, settings, enumerators)?;
+    pub fn start(
+        object: &[u8],
+        settings: &[Setting],
+        entries: &[Entries],
+        enumerators: &[Enumerator],
+    ) -> Result<Scheduler, SchedulerError> {
+        let (mut object, vacancy) = load(object, settings, entries, enumerators)?;
         let probes =
             object.progs_mut().filter(|program| program.autoload() && program.prog_type() == ProgramType::Tracing);
         let probes = probes.map(|probe| probe.attach()).collect::<Result<_, _>>().map_err(refused)?;
@@ -109,9 +122,14 @@ impl Scheduler {
     }
 }
 
-/// Has the kernel verify an object, with `settings` and `enumerators` put in first. No policy is in charge, and this
-/// process may load one.
-fn load(object: &[u8], settings: &[Setting], enumerators: &[Enumerator]) -> Result<(Object, Vacancy), SchedulerError> {
+/// Has the kernel verify an object, with `settings` and `enumerators` put in and maps sized first. No policy is in charge, and
+/// this process may load one.
+fn load(
+    object: &[u8],
+    settings: &[Setting],
+    entries: &[Entries],
+    enumerators: &[Enumerator],
+) -> Result<(Object, Vacancy), SchedulerError> {
     let vacancy = Vacancy::find()?;
     // The verifier says why in what libbpf prints.
     SAID.lock().unwrap_or_else(PoisonError::into_inner).clear();
@@ -121,6 +139,7 @@ fn load(object: &[u8], settings: &[Setting], enumerators: &[Enumerator]) -> Resu
     let mut open = ObjectBuilder::default().open_memory(object).map_err(refused)?;
     let numbers = enumerators::fill(enumerators)?;
     numbers.iter().chain(settings).try_for_each(|setting| apply(&mut open, setting))?;
+    entries.iter().try_for_each(|entries| size(&mut open, entries))?;
     Ok((open.load().map_err(refused)?, vacancy))
 }
 
@@ -154,6 +173,12 @@ fn apply(open: &mut OpenObject, (section, offset, bytes): &Setting) -> Result<()
     Ok(())
 }
 
+fn size(open: &mut OpenObject, (name, entries): &Entries) -> Result<(), SchedulerError> {
+    let map = open.maps_mut().find(|map| map.name().to_string_lossy() == *name);
+    let mut map = map.ok_or_else(|| SchedulerError::Refused(format!("there is no map {name}")))?;
+    map.set_max_entries(*entries).map_err(refused)
+}
+
 /// The CPUs that this machine may have.
 pub fn cpus() -> u32 {
     libbpf_rs::num_possible_cpus().map_or(1, |cpus| cpus as u32)
@@ -166,7 +191,7 @@ mod tests {
     /// A kernel without sched_ext says so; one that has it does not take what is no object.
     #[test]
     fn what_cannot_be_loaded_is_told() {
-        let error = Scheduler::start(b"no object", &[], &[]).err().expect("it cannot be loaded");
+        let error = Scheduler::start(b"no object", &[], &[], &[]).err().expect("it cannot be loaded");
         match crate::tenure::state() {
             None => assert_eq!(error, SchedulerError::NoSchedExt),
             Some(_) => assert!(matches!(error, SchedulerError::Refused(_) | SchedulerError::Taken(_)), "{error}"),

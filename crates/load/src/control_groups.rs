@@ -238,6 +238,19 @@ fn own_folder() -> Result<PathBuf, LoadError> {
     Ok(mount.join(path))
 }
 
+/// How many control groups of version 2 there are on this machine, the root among them; at least one.
+pub fn here() -> u32 {
+    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    mounts.lines().find_map(mount_of_cgroup2).map_or(1, |root| folders(&root))
+}
+
+/// A folder and those below it, as far as they can be read.
+fn folders(root: &Path) -> u32 {
+    let below = fs::read_dir(root).into_iter().flatten().flatten();
+    let below = below.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    1 + below.map(|entry| folders(&entry.path())).sum::<u32>()
+}
+
 /// Where a line of `/proc/self/mountinfo` says that control groups of version 2 are, if it does.
 fn mount_of_cgroup2(line: &str) -> Option<PathBuf> {
     let (place, kind) = line.split_once(" - ")?;

@@ -40,7 +40,7 @@ pub use algorithm::Algorithm;
 pub use apart::Apart;
 pub use calibration::{Calibration, CalibrationError, Verification};
 pub use clock::{now_ns, sleep_until};
-pub use control_groups::Counters as ControlGroupCounters;
+pub use control_groups::{Counters as ControlGroupCounters, here as control_groups_here};
 pub use guarded::{Ended, Guarded};
 pub use master::TICKS_NS;
 pub use program::find as find_program;

@@ -158,14 +158,6 @@ impl<'a> Worker<'a> {
         self.next();
     }
 
-    /// Does the steps of one pass of its loop.
-    pub fn pass(&mut self) {
-        while self.next_step().is_some() {
-            self.step();
-        }
-        self.step();
-    }
-
     /// When it should have come back from its last sleep.
     pub fn due_ns(&self) -> u64 {
         self.ready_ns

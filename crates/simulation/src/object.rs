@@ -77,6 +77,7 @@ impl ObjectPolicy {
     fn options(&self, workload: &Workload, executor: Executor, seed: u64) -> Options {
         let mut settings = self.settings_on(&(&workload.machine).into());
         settings.extend(phase(workload, seed, &self.object, &settings));
+        settings.extend(rooms(workload, &self.object, &settings));
         Options { executor, settings, seed }
     }
 }
@@ -90,6 +91,15 @@ fn phase(workload: &Workload, seed: u64, object: &Object, set: &[(String, Value)
     };
     let is_free = object.place_of(name).is_some() && set.iter().all(|(other, _)| other != name);
     is_free.then(|| (name.into(), Value::Bytes(bytes)))
+}
+
+/// Room for each control group on each CPU, where an object has too little and the user has not set it.
+fn rooms(workload: &Workload, object: &Object, set: &[(String, Value)]) -> Vec<(String, Value)> {
+    let needed = workload.control_groups.len() as u64 * u64::from(workload.machine.cpus());
+    let is_free = |name: &str| set.iter().all(|(other, _)| other != name);
+    let rooms = object.rooms_for_groups().into_iter();
+    let short = rooms.filter(|room| needed > u64::from(room.least) && is_free(&room.name));
+    short.map(|room| (room.name, Value::Integer(needed.into()))).collect()
 }
 
 /// The parameters of an object.

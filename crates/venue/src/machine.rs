@@ -1,7 +1,7 @@
-//! What a guest that knows its machine writes into the parameters that describe it.
+//! What a guest that knows its machine writes into the parameters that describe it, and how large it makes maps.
 
-use schedlab_bpf::Object;
-use schedlab_guest::MachineBlank;
+use schedlab_bpf::{Object, Value};
+use schedlab_guest::{MachineBlank, Room};
 use schedlab_simulation::MachineParameters;
 
 /// The parameters that the user has not set, as places in the object's data.
@@ -11,6 +11,20 @@ pub fn blanks(machine: &MachineParameters, object: &Object) -> Vec<MachineBlank>
         Some(MachineBlank { fact, form, section: place.section, offset: place.offset })
     };
     machine.open().filter_map(blank).collect()
+}
+
+/// The maps with an entry for each control group on each CPU, as large as the user or the object says.
+pub fn rooms(object: &Object, settings: &[(String, Value)]) -> Vec<Room> {
+    let room = |wanted: schedlab_bpf::RoomForGroups| {
+        let place = object.place_of(&wanted.name)?;
+        let set = settings.iter().find_map(|(name, value)| match value {
+            Value::Integer(value) if *name == wanted.name => u32::try_from(*value).ok(),
+            _ => None,
+        });
+        let (entries, grows) = (set.unwrap_or(wanted.least), set.is_none());
+        Some(Room { map: wanted.map, section: place.section, offset: place.offset, entries, grows })
+    };
+    object.rooms_for_groups().into_iter().filter_map(room).collect()
 }
 
 #[cfg(test)]
@@ -68,6 +82,21 @@ mod tests {
         assert_eq!(parameters["threads_per_core"], Shown::Unsigned(1));
         assert!(cautions[0].starts_with("the cores of this machine are not ranges"), "{cautions:?}");
         assert!(on("rr", &apart).2.is_empty());
+    }
+
+    #[test]
+    fn maps_for_groups_grow_unless_the_user_sets_their_size() {
+        let rooms = |text: &str| {
+            let policy = Policy::find(&PolicySpec::parse(text).unwrap()).unwrap();
+            let Some(PolicyJob::Object(job)) = policy.job().unwrap() else { panic!("it is an object") };
+            let of = |groups, cpus| job.rooms_on(groups, cpus).iter().map(|room| room.entries).collect::<Vec<_>>();
+            [of(1, 1), of(100, 64)]
+        };
+        for policy in ["cfs", "eevdf"] {
+            assert_eq!(rooms(policy), [[4096], [(2 * 100 + 64) * 64]], "{policy}");
+            assert_eq!(rooms(&format!("{policy}:group_queues=128")), [[128], [128]], "{policy}");
+        }
+        assert!(rooms("rr").iter().all(Vec::is_empty));
     }
 
     /// What a kernel's loader writes and what the simulator writes are the same bytes.

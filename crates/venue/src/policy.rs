@@ -1,6 +1,6 @@
 //! A policy that was found: its object or its discipline, with its parameters settled.
 
-use crate::machine::blanks;
+use crate::machine::{blanks, rooms};
 use crate::program::Program;
 use crate::{NativeScheduler, VenueError};
 use schedlab_bpf::{EnumeratorInfo, Object};
@@ -195,6 +195,7 @@ impl Policy {
             Scheduler::Ideal(_) | Scheduler::Kernel | Scheduler::Native(_) => return Ok(None),
         };
         let ObjectPolicy { object, settings, machine } = policy;
+        let rooms = rooms(object, settings);
         let settings = object
             .encode_settings(settings)
             .map_err(|error| RunFailure::Run { policy: self.label.clone(), error: Box::new(error.into()) })?;
@@ -209,6 +210,7 @@ impl Policy {
             enumerators: enumerators.collect(),
             machine: blanks(machine, object),
             set_by_hand: machine.set_by_hand(),
+            rooms,
         })))
     }
 

@@ -44,6 +44,14 @@
 	const volatile type name[length] __attribute__((btf_decl_tag("parameter " text)))
 
 /*
+ * How many entries a map has that needs one for each control group on each CPU. schedlab reads the second tag: it gives
+ * the map more entries where there are more groups, unless the user sets the number, and the program sees how many.
+ */
+#define ENTRIES_FOR_GROUPS(name, map, value, text)                                                                 \
+	const volatile u32 name __attribute__((btf_decl_tag("entries for groups " #map)))                         \
+	__attribute__((btf_decl_tag("parameter " text))) = (value)
+
+/*
  * Which Linux a policy follows that stands for a kernel's own fair scheduler; the user sets it like any parameter. A
  * kernel that loads the object has its own real-time class above the policy. The simulator reads a second tag and
  * simulates that of the release: how it keeps real-time tasks from starving the policy's.

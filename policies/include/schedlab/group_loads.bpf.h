@@ -125,6 +125,7 @@ __noinline bool join_tree_load(struct fair_task *t, u64 now)
 /* And leave them. */
 __noinline bool leave_tree_load(struct fair_task *t, u64 now)
 {
+	struct group_node *last;
 	struct fair_queue *own;
 	u32 number, level;
 	u64 part;
@@ -147,8 +148,9 @@ __noinline bool leave_tree_load(struct fair_task *t, u64 now)
 	}
 	load_average_detach(&own->average, &t->average, load_rule());
 	number = number_of(t);
-	if (node_at(number))
-		publish(node_at(number), number);
+	last = node_at(number);
+	if (last)
+		publish(last, number);
 	return true;
 }
 

@@ -113,7 +113,7 @@ static s32 init_groups(void)
 
 	if (groups != GROUPS_PROCESS)
 		return 0;
-	nr_process_slots = nr_cpus ? MAX_GROUP_NODES / nr_cpus : 0;
+	nr_process_slots = nr_cpus ? group_queues / nr_cpus : 0;
 	if (nr_process_slots > MAX_PROCESS_SLOTS)
 		nr_process_slots = MAX_PROCESS_SLOTS;
 	process_slots_end = SHARED_SLOT + 1;

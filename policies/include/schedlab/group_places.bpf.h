@@ -26,8 +26,11 @@ static inline u32 slot_in_tree(const struct fair_task *t);
 /* The highest slot that is or was in use, plus one. */
 static inline u32 tree_slots_end(void);
 
-/* Queues of groups, of all CPUs together. */
-#define MAX_GROUP_NODES 4096
+#define GROUP_QUEUES 4096
+
+ENTRIES_FOR_GROUPS(group_queues, group_nodes, GROUP_QUEUES,
+		   "range=64..4194304 about=Room for the queues of groups, of which each has one on each CPU. A loader that "
+		   "knows how many groups there are makes room for twice as many and some.");
 
 /* The queue of a group on a CPU, and its entity in the queue above. */
 struct group_node {
@@ -36,7 +39,12 @@ struct group_node {
 	GROUP_NODE_STATE;
 };
 
-static struct group_node group_nodes[MAX_GROUP_NODES];
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, GROUP_QUEUES);
+	__type(key, u32);
+	__type(value, struct group_node);
+} group_nodes SEC(".maps");
 
 static inline u32 queue_number(u32 slot, u32 cpu)
 {
@@ -46,7 +54,9 @@ static inline u32 queue_number(u32 slot, u32 cpu)
 /* NULL for the queue of a CPU. */
 static inline struct group_node *node_at(u32 number)
 {
-	return ELEMENT(group_nodes, number - MAX_CPUS);
+	u32 key = number - MAX_CPUS;
+
+	return bpf_map_lookup_elem(&group_nodes, &key);
 }
 
 static inline struct fair_queue *queue_at(u32 number)
@@ -154,8 +164,8 @@ static s32 init_nodes(u32 slot, u32 above)
 		s32 error;
 
 		if (!node) {
-			scx_bpf_error("there is room for %u groups with queues of their own on %u CPUs",
-				      MAX_GROUP_NODES / (nr_cpus ?: 1) - 1, nr_cpus);
+			scx_bpf_error("there is room for %u groups with queues of their own on %u CPUs: set group_queues",
+				      group_queues / (nr_cpus ?: 1) - 1, nr_cpus);
 			return -ENOSPC;
 		}
 		error = scx_bpf_create_dsq(number, NUMA_NO_NODE);

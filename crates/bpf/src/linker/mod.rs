@@ -14,7 +14,7 @@ use crate::kernel::Environment;
 use crate::machine::MachineCode;
 use crate::maps::Map;
 use crate::memory::{Access, GuestMemory, Region};
-use crate::object::{LoadError, Object};
+use crate::object::{LoadError, MapDefinition, Object};
 use crate::options::{Executor, LoadOptions, Value};
 use crate::program::{LinkedMap, Program};
 use crate::references::References;
@@ -33,7 +33,7 @@ pub fn load(
     options: &LoadOptions,
     memory: GuestMemory,
 ) -> Result<VmState, LoadError> {
-    let (mut maps, pointers) = make_maps(object, options, &memory)?;
+    let (mut maps, pointers) = make_maps(object, settings, options, &memory)?;
     fill_maps_of_maps(object, &mut maps, &pointers, &memory)?;
     let data = Data::place(object, kernel, settings, options.cpus, &mut maps, &memory)?;
     let symbols = Symbols::resolve(object, kernel, &memory)?;
@@ -112,15 +112,36 @@ pub fn complete(state: &mut VmState, executor: Executor) -> Result<(), LoadError
 }
 
 /// The maps and the values of pointers to them, which are places in guest memory that hold nothing.
-fn make_maps(object: &Object, options: &LoadOptions, memory: &GuestMemory) -> Result<(Vec<Map>, Vec<u64>), LoadError> {
+fn make_maps(
+    object: &Object,
+    settings: &[(String, Value)],
+    options: &LoadOptions,
+    memory: &GuestMemory,
+) -> Result<(Vec<Map>, Vec<u64>), LoadError> {
     let stride = MAP_POINTER_STRIDE as u32;
     let region = Region::array("maps", stride, stride, Access::ReadOnly);
     let first = memory.alloc(MAP_POINTER_STRIDE * object.maps.len() as u64, 8, region)?;
     let mut maps = Vec::new();
     for (number, definition) in (0..).zip(&object.maps) {
-        maps.push(Map::new(definition, number, options, memory)?);
+        let entries = entries(object, settings, &definition.name)?;
+        maps.push(match entries {
+            None => Map::new(definition, number, options, memory)?,
+            Some(max_entries) => {
+                Map::new(&MapDefinition { max_entries, ..definition.clone() }, number, options, memory)?
+            }
+        });
     }
     Ok((maps, (0..object.maps.len() as u64).map(|index| first + index * MAP_POINTER_STRIDE).collect()))
+}
+
+/// How many entries a map has by a setting, if there is one that says so.
+fn entries(object: &Object, settings: &[(String, Value)], map: &str) -> Result<Option<u32>, LoadError> {
+    let Some(constant) = object.constants.iter().find(|constant| constant.sizes() == Some(map)) else {
+        return Ok(None);
+    };
+    let Some((_, value)) = settings.iter().find(|(name, _)| *name == constant.info.name) else { return Ok(None) };
+    let bytes = constant.encode(value)?;
+    Ok(bytes.first_chunk().map(|bytes| u32::from_le_bytes(*bytes)))
 }
 
 /// Puts the initial elements into maps of maps.

@@ -8,6 +8,9 @@ use crate::options::Value;
 /// Stands before the name of a kernel's enumerator in the constant that a loader fills with it.
 const ENUMERATOR_PREFIX: &str = "__";
 
+/// Begins the tag of a constant that is the number of a map's entries, of which each control group needs one on each CPU.
+const ENTRIES_TAG: &str = "entries for groups ";
+
 /// What can be stored in a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shape {
@@ -103,6 +106,11 @@ impl Constant {
     /// Whether it is for people to set. Names that begin with two underscores are for loaders.
     pub fn is_parameter(&self) -> bool {
         !self.info.name.starts_with(ENUMERATOR_PREFIX)
+    }
+
+    /// The map that has as many entries, and needs one for each control group on each CPU.
+    pub fn sizes(&self) -> Option<&str> {
+        self.info.tags.iter().find_map(|tag| tag.strip_prefix(ENTRIES_TAG))
     }
 
     /// Where it is.

@@ -65,6 +65,17 @@ pub struct ProgramInfo {
     pub instructions: u32,
 }
 
+/// A constant that is the number of a map's entries, of which each control group needs one on each CPU.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RoomForGroups {
+    /// Its name.
+    pub name: String,
+    /// The map's name.
+    pub map: String,
+    /// How many entries there are where nobody says more.
+    pub least: u32,
+}
+
 /// A map.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MapInfo {

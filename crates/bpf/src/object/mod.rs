@@ -131,6 +131,17 @@ impl Object {
         self.constants.iter().find(|constant| constant.info.name == name).map(constants::Constant::place)
     }
 
+    /// The constants that are the number of a map's entries, of which each control group needs one on each CPU.
+    pub fn rooms_for_groups(&self) -> Vec<RoomForGroups> {
+        let room = |constant: &constants::Constant| {
+            let map = constant.sizes()?.to_string();
+            let ConstantValue::Integer(least) = constant.info.default else { return None };
+            let least = u32::try_from(least).ok()?;
+            (constant.info.size == 4).then(|| RoomForGroups { name: constant.info.name.clone(), map, least })
+        };
+        self.constants.iter().filter_map(room).collect()
+    }
+
     /// Kernel functions that the object uses.
     pub fn kernel_functions(&self) -> Vec<ExternInfo> {
         self.extern_infos(|kind| matches!(kind, ExternKind::Function { .. }))

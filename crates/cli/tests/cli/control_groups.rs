@@ -145,6 +145,27 @@ fn pages_show_use_and_throttled_waits() {
     lab.out(&["check", "t.pftrace"]);
 }
 
+/// A hundred services on a large machine: there is room for a queue of each on each CPU, unless the user says otherwise.
+#[test]
+fn large_machines_have_many_groups() {
+    let lab = Lab::new();
+    let mut text = "name = \"services\"\n[machine]\ncpus = 64\n[run]\nduration = \"100ms\"\n".to_string();
+    for number in 0..100 {
+        text += &format!(
+            "[[control_group]]\npath = \"services/{number}\"\n[[task]]\nname = \"task-{number}\"\n\
+             control_group = \"services/{number}\"\nloop = [{{ compute = \"1ms\" }}, {{ sleep = \"2ms\" }}]\n"
+        );
+    }
+    lab.write("services.toml", &text);
+    for policy in ["cfs", "eevdf:version=6.12", "eevdf:version=7.3"] {
+        let result = lab.json(&["run", "services.toml", "--policy", policy, "--json", "--quiet"]);
+        assert_eq!(result["control_groups"].as_array().unwrap().len(), 101, "{policy}");
+    }
+    let output = lab.run(&["run", "services.toml", "--policy", "cfs:group_queues=4096", "--quiet"]);
+    assert!(output.code == Some(1), "{}", output.err);
+    assert!(output.err.contains("there is room for 63 groups with queues of their own on 64 CPUs: set group_queues"));
+}
+
 /// A kernel's own scheduler, and ours in its place, share and limit as the simulator does.
 #[test]
 fn kernels_do_what_the_simulator_does() {
