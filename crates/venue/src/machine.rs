@@ -1,6 +1,6 @@
 //! What a guest that knows its machine writes into the parameters that describe it, and how large it makes maps.
 
-use schedlab_bpf::{Object, Value};
+use schedlab_bpf::{Object, RoomForGroups, Value};
 use schedlab_guest::{MachineBlank, Room};
 use schedlab_simulation::MachineParameters;
 
@@ -15,7 +15,7 @@ pub fn blanks(machine: &MachineParameters, object: &Object) -> Vec<MachineBlank>
 
 /// The maps with an entry for each control group on each CPU, as large as the user or the object says.
 pub fn rooms(object: &Object, settings: &[(String, Value)]) -> Vec<Room> {
-    let room = |wanted: schedlab_bpf::RoomForGroups| {
+    let room = |wanted: RoomForGroups| {
         let place = object.place_of(&wanted.name)?;
         let set = settings.iter().find_map(|(name, value)| match value {
             Value::Integer(value) if *name == wanted.name => u32::try_from(*value).ok(),
