@@ -1,8 +1,8 @@
 //! What was seen of runs, kept under their names.
 //!
 //! A name is a hash of everything that decides a run, so an entry is never wrong, only unused. The cache keeps a run's
-//! result and what its listeners heard, for any command that needs no more than that. Next to it lies what guests sent
-//! ([`KeptGuests`]), under names that do not depend on the program: a new build repeats no guest run.
+//! result and what its listeners heard, for any command that needs no more than that. Next to it lie what guests sent and guests
+//! that are set up ([`KeptGuests`]), under names that do not depend on the program: a new build repeats no guest run.
 
 use crate::case::Case;
 use crate::digest::{Digests, write_whole};
@@ -23,9 +23,8 @@ const FORM: &str = "schedlab.kept/1";
 /// Another build asks for other names. What it kept is thrown away when it has kept nothing for so long.
 const PATIENCE: Duration = Duration::from_secs(30 * 24 * 3600);
 
-/// The folders in which runs and guests are kept.
+/// The folder in which runs are kept.
 const RUNS: &str = "runs";
-const GUESTS: &str = "guests";
 
 /// A folder of what was seen.
 pub struct Cache {
@@ -68,7 +67,7 @@ impl Cache {
     ///
     /// The running program cannot be read.
     pub fn open(folder: &Path) -> io::Result<Cache> {
-        let (runs, guests) = (folder.join(RUNS), KeptGuests::new(folder.join(GUESTS)));
+        let (runs, guests) = (folder.join(RUNS), KeptGuests::new(folder));
         let digests = Digests::new(&runs);
         let program = digests.of(&own_file()?)?;
         let own = runs.join(&program[..16]);

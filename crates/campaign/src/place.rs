@@ -1,7 +1,8 @@
 //! Where runs happen, with all that says one place from another of its kind, and what is taken where nothing is said.
 
 use schedlab_venue::{
-    Algorithm, EngineSpec, HostVenue, KeptGuests, Policy, SimVenue, Venue, VenueName, VmVenue, fingerprint,
+    Algorithm, EngineSpec, HostVenue, KeptGuests, Policy, SimVenue, Venue, VenueName, VmVenue, cache_folder,
+    fingerprint,
 };
 use std::str::FromStr;
 
@@ -67,9 +68,9 @@ impl Place {
         self.engine.unwrap_or_else(|| EngineSpec::for_cpus(cpus))
     }
 
-    /// The venue, for a machine with `cpus` CPUs, in which every run is made.
+    /// The venue, for a machine with `cpus` CPUs, in which every run is made. A virtual machine boots once for all of them.
     pub fn venue(&self, cpus: u32) -> Box<dyn Venue> {
-        self.venue_with(cpus, None)
+        self.venue_with(cpus, cache_folder().map(|folder| KeptGuests::new(&folder).of_states()))
     }
 
     /// The same where a guest that is kept does not run again.

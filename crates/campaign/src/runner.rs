@@ -186,7 +186,11 @@ impl<'a> Runner<'a> {
         let guests = self.cache.filter(|_| case.keeps != Keeps::Nothing).map(Cache::guests);
         let key = format!("{:?} {:?} {}", case.place, case.place.engine(cpus), guests.is_some());
         let mut venues = self.venues.lock().unwrap_or_else(PoisonError::into_inner);
-        venues.entry(key).or_insert_with(|| case.place.venue_with(cpus, guests).into()).clone()
+        let made = || match guests {
+            Some(guests) => case.place.venue_with(cpus, Some(guests)),
+            None => case.place.venue(cpus),
+        };
+        venues.entry(key).or_insert_with(|| made().into()).clone()
     }
 
     /// What came of a job; nothing where it need not be done. The first job is made even then, so that there is something.

@@ -2,7 +2,7 @@
 
 use crate::message::{Loaded, LoadedWhat, ObjectJob, PolicyJob, Room};
 use crate::program::Program;
-use schedlab_kernel::{Entries, Scheduler, SchedulerError, Setting, Vacancy, cpus, layout};
+use schedlab_kernel::{Entries, Scheduler, SchedulerError, Setting, Vacancy, VerifiedScheduler, cpus, layout};
 use schedlab_load::control_groups_here;
 use schedlab_model::hash::sha256;
 use schedlab_model::layout::Layout;
@@ -18,34 +18,64 @@ enum Held {
     Program(Program),
 }
 
-impl InCharge {
-    /// Hands the CPUs to a policy.
-    pub fn take(job: &PolicyJob) -> Result<InCharge, SchedulerError> {
+/// A policy that can have the CPUs: an object that the kernel has verified, or a program. A program takes them when it is started,
+/// so it has them already.
+pub struct Ready {
+    held: Prepared,
+    loaded: Loaded,
+}
+
+enum Prepared {
+    // Both are large.
+    Object(Box<VerifiedScheduler>),
+    Program(Box<Program>),
+}
+
+impl Ready {
+    /// Does all that takes long.
+    pub fn load(job: &PolicyJob) -> Result<Ready, SchedulerError> {
         let layout = layout();
         let (held, hash, what) = match job {
             PolicyJob::Object(job) => {
                 let (settings, entries) = fill(job, &layout);
-                let scheduler = Scheduler::start(&job.object, &settings, &entries, &job.enumerators)?;
-                let programs = scheduler.programs();
-                (Held::Object(scheduler), sha256(&job.object), LoadedWhat::Object(programs))
+                let verified = VerifiedScheduler::load(&job.object, &settings, &entries, &job.enumerators)?;
+                (Prepared::Object(verified.into()), sha256(&job.object), LoadedWhat::Object(Vec::new()))
             }
             PolicyJob::Program(job) => {
                 let program = Program::start(job)?;
                 let (hash, report) = (program.hash().to_string(), program.report().clone());
-                (Held::Program(program), hash, LoadedWhat::Program(report))
+                (Prepared::Program(program.into()), hash, LoadedWhat::Program(report))
             }
         };
-        Ok(InCharge { held, loaded: Loaded { hash, layout, what } })
+        Ok(Ready { held, loaded: Loaded { hash, layout, what } })
+    }
+
+    /// Hands the CPUs to it.
+    pub fn take(self) -> Result<InCharge, SchedulerError> {
+        let Ready { held, mut loaded } = self;
+        let held = match held {
+            Prepared::Object(verified) => {
+                let scheduler = verified.start()?;
+                loaded.what = LoadedWhat::Object(scheduler.programs());
+                Held::Object(scheduler)
+            }
+            Prepared::Program(program) => Held::Program(*program),
+        };
+        Ok(InCharge { held, loaded })
+    }
+}
+
+impl InCharge {
+    /// Hands the CPUs to a policy.
+    pub fn take(job: &PolicyJob) -> Result<InCharge, SchedulerError> {
+        Ready::load(job)?.take()
     }
 
     /// Whether a policy could have the CPUs now: the kernel checks it and hands nothing over. A program, of which the
     /// kernel would hear only from itself, is not started.
     pub fn probe(job: &PolicyJob) -> Result<(), SchedulerError> {
         match job {
-            PolicyJob::Object(job) => {
-                let (settings, entries) = fill(job, &layout());
-                Scheduler::probe(&job.object, &settings, &entries, &job.enumerators)
-            }
+            PolicyJob::Object(_) => Ready::load(job).map(drop),
             PolicyJob::Program(_) => Vacancy::find().map(drop),
         }
     }

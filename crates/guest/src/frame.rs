@@ -64,6 +64,11 @@ impl<W: Write> FrameWriter<W> {
         FrameWriter { to, next: 0 }
     }
 
+    /// The next frame is the first of others.
+    pub fn begin_again(&mut self) {
+        self.next = 0;
+    }
+
     /// Writes one.
     pub fn send(&mut self, message: &Message) -> io::Result<()> {
         let content = postcard::to_stdvec(message).map_err(io::Error::other)?;

@@ -1,18 +1,20 @@
 //! The first and only program of a virtual machine.
 
-use crate::charge::InCharge;
+use crate::charge::{InCharge, Ready};
 use crate::frame::FrameWriter;
+use crate::handover;
 use crate::measurer::Measurer;
-use crate::message::{JOB_PATH, Job, Message, Outcome, PolicyJob};
+use crate::message::{Message, Outcome, PolicyJob, SETUP_PATH, Setup, Work};
 use crate::port::Port;
 use crate::watch::{MeasureError, Measured, measure};
 use schedlab_kernel::{Record, SchedulerError};
-use schedlab_load::{Algorithm, Ranks, Served, Settings, TICKS_NS, calm, now_ns, obtain, sleep_until};
+use schedlab_load::{Algorithm, Calibration, Ranks, Served, Settings, TICKS_NS, calm, now_ns, obtain, sleep_until};
 use schedlab_model::rng::Rng;
 use schedlab_model::time::Time;
 use std::ffi::CString;
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::time::Duration;
 
@@ -22,6 +24,8 @@ const RECORDS_AT_ONCE: usize = 4096;
 /// to share the CPUs among, too. Counters of memory are brought together, memory is compacted, pages are written to disks.
 const QUIET: [(&str, &str); 3] =
     [("vm/stat_interval", "3600"), ("vm/compaction_proactiveness", "0"), ("vm/dirty_writeback_centisecs", "0")];
+/// What keeps programs of different builds apart.
+pub(crate) const ONE_BUILD: &str = "schedlab and schedlab-guest must be of one build";
 /// How often the run says how far it is, and a policy is asked whether it is in charge.
 /// It takes the CPU from a task for that, whose slice then no longer ends where it would have.
 const LOOK: Duration = Duration::from_secs(10);
@@ -107,7 +111,7 @@ fn loopback_up() {
 }
 
 fn work(to: &mut FrameWriter<Port>) {
-    send(to, &Message::Hello { kernel: release(), at_ns: now_ns() });
+    send(to, &hello());
     match run(to) {
         Ok((outcome, records)) => {
             for some in records.chunks(RECORDS_AT_ONCE) {
@@ -119,55 +123,107 @@ fn work(to: &mut FrameWriter<Port>) {
     }
 }
 
+fn hello() -> Message {
+    Message::Hello { kernel: release(), at_ns: now_ns() }
+}
+
 fn run(to: &mut FrameWriter<Port>) -> Result<(Outcome, Vec<Record>), Message> {
+    let ready = SetUp::by(&read_setup()?)?;
+    let work = handover::take(to, hello).map_err(|error| Message::Failed(format!("it has no work: {error}")))?;
+    ready.carry_out(&work, to)
+}
+
+fn read_setup() -> Result<Setup, Message> {
     let failed = Message::Failed;
-    let ejected = |error: SchedulerError| match error.was_in_charge() {
+    let setup = fs::read(SETUP_PATH).map_err(|error| failed(format!("cannot read the setup: {error}")))?;
+    postcard::from_bytes(&setup).map_err(|error| failed(format!("this is no setup for it ({error}): {ONE_BUILD}")))
+}
+
+/// What is the same for all runs of a policy.
+struct SetUp {
+    algorithm: Algorithm,
+    calibration: Calibration,
+    policy: Option<Ready>,
+    /// A scheduler's own program takes part of the CPUs, and its turns are to be known.
+    is_program: bool,
+}
+
+impl SetUp {
+    fn by(setup: &Setup) -> Result<SetUp, Message> {
+        let algorithm: Algorithm = setup.algorithm.parse().map_err(Message::Failed)?;
+        let calibration = obtain(algorithm, true).map_err(|error| Message::Failed(error.to_string()))?;
+        let is_program = matches!(setup.policy, Some(PolicyJob::Program(_)));
+        if is_program {
+            prepare_for_programs();
+        }
+        let policy = setup.policy.as_ref().map(Ready::load).transpose().map_err(ejected)?;
+        Ok(SetUp { algorithm, calibration, policy, is_program })
+    }
+
+    fn carry_out(self, work: &Work, to: &mut FrameWriter<Port>) -> Result<(Outcome, Vec<Record>), Message> {
+        let settings = self.settings(work);
+        stir(work.seed).map_err(|error| Message::Failed(format!("cannot set the kernel's randomness: {error}")))?;
+        wait_for_any_part_of_a_tick(work.seed);
+        let mut policy = self.policy.map(Ready::take).transpose().map_err(ejected)?;
+        send(to, &Message::Begun { at_ns: now_ns() });
+        let mut go_on = |now: Time| {
+            send(to, &Message::Progress(now.ns()));
+            true
+        };
+        // What looks after the run is no load that a policy should see. A workload without a rank for it is refused.
+        if let Some(ranks) = Ranks::of(&work.workload) {
+            ranks.hurry();
+        }
+        let measured = measure(&work.workload, &settings, policy.as_mut(), Measurer::start, &mut go_on);
+        calm();
+        let costs = |measurer: io::Result<Measurer>| measurer.map_err(|error| error.to_string())?.measure();
+        // The process that would measure is there either way: a run is the same with its costs measured and without.
+        let measured = measured.map(|(run, measurer)| (run, work.costs.then(|| costs(measurer))));
+        // Tasks may have failed because their policy did.
+        let loaded = policy.map(InCharge::end).transpose().map_err(ejected)?;
+        let (Measured { report, recorded, counted: _ }, costs) = measured.map_err(|error| match error {
+            MeasureError::Policy(error) => ejected(error),
+            MeasureError::Load(error) => Message::Failed(error.to_string()),
+        })?;
+        let (records, recorded) = match recorded {
+            Ok((records, stats)) => (records, Ok(stats)),
+            Err(lack) => (Vec::new(), Err(lack)),
+        };
+        let calibration = self.calibration;
+        Ok((Outcome { report, recorded, loaded, calibration, costs, records: records.len() as u64 }, records))
+    }
+
+    fn settings(&self, work: &Work) -> Settings {
+        let is_silent = work.workload.has_realtime() && work.workload.run.end().is_some();
+        Settings {
+            algorithm: self.algorithm,
+            calibration: self.calibration.clone(),
+            seed: work.seed,
+            look: if is_silent { NO_LOOK } else { LOOK },
+            others: self.is_program.then_some(Served::Ext),
+            reads_cpu_time: false,
+        }
+    }
+}
+
+fn ejected(error: SchedulerError) -> Message {
+    match error.was_in_charge() {
         true => Message::PolicyFailed(error.to_string()),
         false => Message::PolicyRefused(error.to_string()),
-    };
-    let job = fs::read(JOB_PATH).map_err(|error| failed(format!("cannot read the job: {error}")))?;
-    let job: Job = postcard::from_bytes(&job).map_err(|error| {
-        failed(format!("this is no job for it ({error}): schedlab and schedlab-guest must be of one build"))
-    })?;
-    let algorithm: Algorithm = job.algorithm.parse().map_err(failed)?;
-    let calibration = obtain(algorithm, true).map_err(|error| failed(error.to_string()))?;
-    let is_silent = job.workload.has_realtime() && job.workload.run.end().is_some();
-    let look = if is_silent { NO_LOOK } else { LOOK };
-    // A scheduler's own program takes part of the CPUs, and its turns are to be known.
-    let is_program = matches!(job.policy, Some(PolicyJob::Program(_)));
-    if is_program {
-        prepare_for_programs();
     }
-    let others = is_program.then_some(Served::Ext);
-    let settings =
-        Settings { algorithm, calibration: calibration.clone(), seed: job.seed, look, others, reads_cpu_time: false };
-    wait_for_any_part_of_a_tick(job.seed);
-    let mut policy = job.policy.as_ref().map(InCharge::take).transpose().map_err(ejected)?;
-    send(to, &Message::Begun { at_ns: now_ns() });
-    let mut go_on = |now: Time| {
-        send(to, &Message::Progress(now.ns()));
-        true
-    };
-    // What looks after the run is no load that a policy should see. A workload without a rank for it is refused.
-    if let Some(ranks) = Ranks::of(&job.workload) {
-        ranks.hurry();
+}
+
+/// What is random in the kernel from here on depends on the seed: copies of one machine would have it alike.
+fn stir(seed: u64) -> io::Result<()> {
+    /// `RNDRESEEDCRNG` of `linux/random.h`.
+    const RESEED: libc::c_ulong = 0x5207;
+    let mut random = File::options().write(true).open("/dev/urandom")?;
+    random.write_all(&Rng::split(seed, "kernel").next_u64().to_le_bytes())?;
+    // SAFETY: this request takes no argument, and the descriptor is open.
+    match unsafe { libc::ioctl(random.as_raw_fd(), RESEED as _) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
     }
-    let measured = measure(&job.workload, &settings, policy.as_mut(), Measurer::start, &mut go_on);
-    calm();
-    let costs = |measurer: io::Result<Measurer>| measurer.map_err(|error| error.to_string())?.measure();
-    // The process that would measure is there either way: a run is the same with its costs measured and without.
-    let measured = measured.map(|(run, measurer)| (run, job.costs.then(|| costs(measurer))));
-    // Tasks may have failed because their policy did.
-    let loaded = policy.map(InCharge::end).transpose().map_err(ejected)?;
-    let (Measured { report, recorded, counted: _ }, costs) = measured.map_err(|error| match error {
-        MeasureError::Policy(error) => ejected(error),
-        MeasureError::Load(error) => failed(error.to_string()),
-    })?;
-    let (records, recorded) = match recorded {
-        Ok((records, stats)) => (records, Ok(stats)),
-        Err(lack) => (Vec::new(), Err(lack)),
-    };
-    Ok((Outcome { report, recorded, loaded, calibration, costs, records: records.len() as u64 }, records))
 }
 
 /// A policy that counts ticks of its own begins anywhere in the kernel's, under each seed elsewhere.

@@ -9,20 +9,36 @@ use schedlab_model::result::SchedulerProgram;
 use schedlab_model::workload::Workload;
 use serde::{Deserialize, Serialize};
 
-/// Where the job lies in the initramfs.
-pub const JOB_PATH: &str = "/job";
+/// Where a guest's setup lies in the initramfs.
+pub const SETUP_PATH: &str = "/setup";
+/// Where its work lies, unless it is handed over later: see [`crate::handover`].
+pub const WORK_PATH: &str = "/work";
 
 /// What a guest has to do. It is read once, by the same version of schedlab that wrote it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Job {
-    /// What the tasks do.
-    pub workload: Workload,
-    /// The seed of all random numbers.
-    pub seed: u64,
+    /// What comes first.
+    pub setup: Setup,
+    /// What is measured.
+    pub work: Work,
+}
+
+/// What many runs have in common: a guest can stop after it, and runs continue from copies of the stopped machine.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Setup {
     /// What tasks compute, by name.
     pub algorithm: String,
     /// The policy; none stands for the kernel's own scheduler.
     pub policy: Option<PolicyJob>,
+}
+
+/// A run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Work {
+    /// What the tasks do.
+    pub workload: Workload,
+    /// The seed of all random numbers.
+    pub seed: u64,
     /// Whether costs are measured after the run.
     pub costs: bool,
 }
@@ -154,7 +170,8 @@ pub struct ProgramReport {
     pub ended: bool,
 }
 
-/// What a guest says, in this order: hello, begun, records, outcome; or a failure at any place.
+/// What a guest says, in this order: hello, begun, records, outcome; or a failure at any place. One that stops before its work says
+/// hello and prepared.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Message {
     /// Our program runs.
@@ -164,7 +181,10 @@ pub enum Message {
         /// Virtual nanoseconds since the kernel began to count.
         at_ns: u64,
     },
-    /// The load is calibrated; the scenario's first instruction comes now.
+    /// The load is calibrated and the policy is loaded; the machine stops now, and goes on when it has its work. After that it says hello
+    /// once more, as the first message of others.
+    Prepared,
+    /// The scenario's first instruction comes now.
     Begun {
         /// Virtual nanoseconds since the kernel began to count.
         at_ns: u64,

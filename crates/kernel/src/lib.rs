@@ -39,7 +39,7 @@ pub use layout::{layout, tick};
 pub use process::{ProcessUse, SchedStat, process_use, schedstat};
 pub use recorder::{Filter, Recorder};
 pub use schedlab_record::{Comm, Converter, Departure, Gaps, Known, Record, RecordKind, Summary, Thread, Waker};
-pub use scheduler::{Entries, LoadedProgram, Scheduler, SchedulerError, Setting, cpus};
+pub use scheduler::{Entries, LoadedProgram, Scheduler, SchedulerError, Setting, VerifiedScheduler, cpus};
 pub use stats::{Cost, Losses, Stats};
 pub use tenure::{Tenure, Vacancy, has_sched_ext, is_vacant, operations};
 pub use usage::{Usage, Used};

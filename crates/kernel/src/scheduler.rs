@@ -52,6 +52,40 @@ pub struct LoadedProgram {
     pub instructions: Vec<[u8; 8]>,
 }
 
+/// A policy that a kernel has verified and that is not in charge yet.
+pub struct VerifiedScheduler {
+    object: Object,
+    vacancy: Vacancy,
+}
+
+impl VerifiedScheduler {
+    /// Has the kernel verify an object. Its `settings` are put in first, and the kernel's numbers for the enumerators that it has
+    /// constants for.
+    pub fn load(
+        object: &[u8],
+        settings: &[Setting],
+        entries: &[Entries],
+        enumerators: &[Enumerator],
+    ) -> Result<VerifiedScheduler, SchedulerError> {
+        let (object, vacancy) = load(object, settings, entries, enumerators)?;
+        Ok(VerifiedScheduler { object, vacancy })
+    }
+
+    /// Hands the CPUs to it.
+    pub fn start(mut self) -> Result<Scheduler, SchedulerError> {
+        let object = &mut self.object;
+        let probes =
+            object.progs_mut().filter(|program| program.autoload() && program.prog_type() == ProgramType::Tracing);
+        let probes = probes.map(|probe| probe.attach()).collect::<Result<_, _>>().map_err(refused)?;
+        let operations = object.maps_mut().find(|map| map.map_type() == MapType::StructOps);
+        let link = match operations {
+            Some(mut operations) => operations.attach_struct_ops().map_err(refused)?,
+            None => return Err(SchedulerError::Refused("it has no operations".into())),
+        };
+        Ok(Scheduler { link: Some(link), _probes: probes, object: self.object, tenure: self.vacancy.filled()? })
+    }
+}
+
 /// A policy that is in charge. The kernel's own scheduler is again when this is dropped.
 pub struct Scheduler {
     link: Option<Link>,
@@ -63,36 +97,6 @@ pub struct Scheduler {
 }
 
 impl Scheduler {
-    /// Whether an object can be put in charge now: the kernel is given it and does not begin to use it.
-    pub fn probe(
-        object: &[u8],
-        settings: &[Setting],
-        entries: &[Entries],
-        enumerators: &[Enumerator],
-    ) -> Result<(), SchedulerError> {
-        load(object, settings, entries, enumerators).map(drop)
-    }
-
-    /// Loads an object and hands the CPUs to it. Its `settings` are put in first, and the kernel's numbers for the
-    /// enumerators that it has constants for.
-    pub fn start(
-        object: &[u8],
-        settings: &[Setting],
-        entries: &[Entries],
-        enumerators: &[Enumerator],
-    ) -> Result<Scheduler, SchedulerError> {
-        let (mut object, vacancy) = load(object, settings, entries, enumerators)?;
-        let probes =
-            object.progs_mut().filter(|program| program.autoload() && program.prog_type() == ProgramType::Tracing);
-        let probes = probes.map(|probe| probe.attach()).collect::<Result<_, _>>().map_err(refused)?;
-        let operations = object.maps_mut().find(|map| map.map_type() == MapType::StructOps);
-        let link = match operations {
-            Some(mut operations) => operations.attach_struct_ops().map_err(refused)?,
-            None => return Err(SchedulerError::Refused("it has no operations".into())),
-        };
-        Ok(Scheduler { link: Some(link), _probes: probes, object, tenure: vacancy.filled()? })
-    }
-
     /// What the kernel was handed.
     pub fn programs(&self) -> Vec<LoadedProgram> {
         let loaded = self.object.progs().filter(|program| program.autoload());
@@ -191,7 +195,7 @@ mod tests {
     /// A kernel without sched_ext says so; one that has it does not take what is no object.
     #[test]
     fn what_cannot_be_loaded_is_told() {
-        let error = Scheduler::start(b"no object", &[], &[], &[]).err().expect("it cannot be loaded");
+        let error = VerifiedScheduler::load(b"no object", &[], &[], &[]).err().expect("it cannot be loaded");
         match crate::tenure::state() {
             None => assert_eq!(error, SchedulerError::NoSchedExt),
             Some(_) => assert!(matches!(error, SchedulerError::Refused(_) | SchedulerError::Taken(_)), "{error}"),

@@ -2,7 +2,7 @@
 
 use crate::measured::{KernelRun, scheduler_program};
 use crate::{Control, Policy, Request, Run, Scheduler, Venue, VenueError, Wall, identity, own_file};
-use schedlab_guest::Job;
+use schedlab_guest::{Job, Setup, Work};
 use schedlab_load::Algorithm;
 use schedlab_model::result::EngineInfo;
 use schedlab_model::time::Time;
@@ -33,7 +33,7 @@ pub struct VmVenue {
     pub engine: EngineSpec,
     /// What tasks compute.
     pub algorithm: Algorithm,
-    /// What is known of guests from before; nothing where each is to run.
+    /// What is known of guests from before; nothing where each is to boot.
     pub kept: Option<KeptGuests>,
 }
 
@@ -117,13 +117,9 @@ impl Venue for VmVenue {
         let limit = limit(request.workload, if is_program { LOADING_LIMIT } else { BOOT_LIMIT });
         let kept = self.kept.as_ref();
         let settings = Settings { engine, kernel: &kernel, program: &program, configuration, limit, kept };
-        let job = Job {
-            workload: request.workload.clone(),
-            seed: request.seed,
-            algorithm: self.algorithm.to_string(),
-            policy: request.policy.job()?,
-            costs: request.costs,
-        };
+        let setup = Setup { algorithm: self.algorithm.to_string(), policy: request.policy.job()? };
+        let work = Work { workload: request.workload.clone(), seed: request.seed, costs: request.costs };
+        let job = Job { setup, work };
         let finished = schedlab_vm::run(&job, &settings, &mut |ns| control.go_on(Time(ns)));
         let finished = finished.map_err(|error| VenueError::in_vm(request.policy, error))?;
         result(request, engine, finished, sink)

@@ -1,16 +1,16 @@
 //! A guest that does something wrong, for tests: the name of its job's workload says what.
 
 use schedlab_guest::frame::FrameWriter;
-use schedlab_guest::message::JOB_PATH;
-use schedlab_guest::{Job, Message, Port};
+use schedlab_guest::{Message, Port, handover};
 use std::io::Write;
 
 fn main() {
     assert_eq!(std::process::id(), 1, "this is the first program of a virtual machine");
-    let job: Job = postcard::from_bytes(&std::fs::read(JOB_PATH).unwrap()).unwrap();
     let mut port = FrameWriter::new(Port::open().unwrap());
-    port.send(&Message::Hello { kernel: "faulty".into(), at_ns: 1 }).unwrap();
-    match job.workload.name.as_str() {
+    let hello = || Message::Hello { kernel: "faulty".into(), at_ns: 1 };
+    port.send(&hello()).unwrap();
+    let work = handover::take(&mut port, hello).unwrap();
+    match work.workload.name.as_str() {
         // A kernel cannot live without its first program.
         "panics" => {}
         "hangs" => loop {

@@ -5,30 +5,46 @@ use crate::initramfs::Initramfs;
 use crate::libraries;
 use crate::run::Settings;
 use schedlab_boundary::file;
-use schedlab_guest::message::JOB_PATH;
+use schedlab_guest::message::{SETUP_PATH, WORK_PATH};
 use schedlab_guest::{Job, PolicyJob, ProgramJob};
 use schedlab_load::find_program;
 use schedlab_model::workload::{Role, Step};
+use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-/// The archive of a guest's files.
-pub fn archive(job: &Job, settings: &Settings) -> Result<Vec<u8>, VmError> {
+/// What a guest is given.
+pub struct Packed {
+    /// The archive of its files.
+    pub files: Vec<u8>,
+    /// Its work, which is among the files unless it is handed over later.
+    pub work: Vec<u8>,
+}
+
+/// Packs a job, with all the files that it takes.
+pub fn pack(job: &Job, settings: &Settings) -> Result<Packed, VmError> {
     let mut files = Initramfs::default();
     add(&mut files, "/init", settings.program)?;
-    let mut job = job.clone();
-    if let Some(PolicyJob::Program(scheduler)) = &job.policy {
+    if let Some(PolicyJob::Program(scheduler)) = &job.setup.policy {
         add_scheduler(&mut files, scheduler)?;
     }
     if let (Some(configuration), Some(release)) = (&settings.configuration, settings.kernel.release()) {
         files.data(&format!("/boot/config-{release}"), configuration.clone());
     }
-    for role in &mut job.workload.roles {
+    let mut work = job.work.clone();
+    for role in &mut work.workload.roles {
         add_programs(&mut files, role)?;
     }
-    let job = postcard::to_stdvec(&job).map_err(|error| system("write the job")(io::Error::other(error)))?;
-    files.data(JOB_PATH, job);
-    Ok(files.archive())
+    files.data(SETUP_PATH, written(&job.setup)?);
+    let work = written(&work)?;
+    if !settings.engine.has_parts() {
+        files.data(WORK_PATH, work.clone());
+    }
+    Ok(Packed { files: files.archive(), work })
+}
+
+fn written(what: &impl Serialize) -> Result<Vec<u8>, VmError> {
+    postcard::to_stdvec(what).map_err(|error| system("write the job")(io::Error::other(error)))
 }
 
 /// Adds a scheduler's program, the files that its arguments name, and its working folder.

@@ -1,8 +1,8 @@
-//! What finished guests sent, kept so that the same guest need not run twice.
+//! What finished guests sent, and machines that are set up, kept so that the same guest need not run twice and boots once for many runs.
 //!
-//! A guest is decided by what its emulator is handed: kernel, files (with the job in them), settings, seed. The name of what
-//! is kept is a hash of exactly that, taken from the emulator's command and the files that were written for it. What is made
-//! of the frames is no part of the name: after a change of the metrics or of the simulator the guest is the same one.
+//! A guest is decided by what its emulator is handed: kernel, files, settings, seed, work. The name of what is kept is a hash of exactly
+//! that, taken from the emulator's command and the files that were written for it. What is made of the frames is no part of the name:
+//! after a change of the metrics or of the simulator the guest is the same one.
 
 use crate::engine::{Engine, Guest};
 use flate2::Compression;
@@ -13,62 +13,113 @@ use schedlab_boundary::own::Partial;
 use schedlab_model::hash::sha256;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::SystemTime;
 
 /// What is kept, and how it is named. Another number makes every guest run again.
-const FORM: &str = "schedlab.guest/1";
-const EXTENSION: &str = "frames.gz";
+const FORM: &str = "schedlab.guest/2";
 
-/// More than this is not kept: those that were not asked for the longest give way.
+/// More than this is not kept, neither of what guests sent nor of machines: those that were not asked for the longest give way.
 pub const MOST_BYTES: u64 = 4 << 30;
 
-/// A folder of what guests sent. Several processes may use it at once.
+/// Two folders, of what guests sent and of machines. Several processes may use them at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptGuests {
-    folder: PathBuf,
-    most_bytes: u64,
-    forgetful: bool,
+    frames: Shelf,
+    states: Shelf,
+    memory: Memory,
+}
+
+/// What is known of guests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Memory {
+    All,
+    /// Nothing; but all is kept.
+    None,
+    /// Machines. What guests sent is not kept either.
+    States,
 }
 
 impl KeptGuests {
     /// Those in this folder, which is made when there is something to keep.
-    pub fn new(folder: PathBuf) -> KeptGuests {
-        KeptGuests { folder, most_bytes: MOST_BYTES, forgetful: false }
+    pub fn new(folder: &Path) -> KeptGuests {
+        let shelf = |name, extension| Shelf { folder: folder.join(name), extension, most_bytes: MOST_BYTES };
+        KeptGuests { frames: shelf("guests", "frames.gz"), states: shelf("states", "qcow2"), memory: Memory::All }
     }
 
     /// The same that keeps what is new and does not know what was.
     pub fn forgetful(self) -> KeptGuests {
-        KeptGuests { forgetful: true, ..self }
+        KeptGuests { memory: Memory::None, ..self }
+    }
+
+    /// The same that has every guest run, and no machine boot twice.
+    pub fn of_states(self) -> KeptGuests {
+        KeptGuests { memory: Memory::States, ..self }
     }
 
     /// What the guest of this name sent.
     pub(crate) fn find(&self, name: &str) -> Option<Vec<u8>> {
-        if self.forgetful {
+        if self.memory != Memory::All {
             return None;
         }
-        let path = self.path(name);
-        let file = File::options().read(true).append(true).open(&path).ok()?;
-        // The time says when it was last asked for. Without it the guest is forgotten sooner: nothing worse.
-        let _ = file.set_modified(SystemTime::now());
+        let file = File::open(self.frames.find(name)?).ok()?;
         let mut frames = Vec::new();
         GzDecoder::new(&file).read_to_end(&mut frames).ok()?;
         Some(frames)
     }
 
-    /// Keeps what a guest sent; readers see it whole or not at all.
+    /// Keeps what a guest sent.
     pub(crate) fn keep(&self, name: &str, frames: &[u8]) -> io::Result<()> {
+        if self.memory == Memory::States {
+            return Ok(());
+        }
+        self.frames.keep(name, |file| {
+            let mut packed = GzEncoder::new(file, Compression::default());
+            packed.write_all(frames)?;
+            packed.finish().map(drop)
+        })
+    }
+
+    /// Where the machine of this name is.
+    pub(crate) fn state(&self, name: &str) -> Option<PathBuf> {
+        self.states.find(name).filter(|_| self.memory != Memory::None)
+    }
+
+    /// Keeps a machine.
+    pub(crate) fn keep_state(&self, name: &str, state: &Path) -> io::Result<()> {
+        self.states.keep(name, |mut file| io::copy(&mut File::open(state)?, &mut file).map(drop))
+    }
+}
+
+/// A folder of files of one kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Shelf {
+    folder: PathBuf,
+    extension: &'static str,
+    most_bytes: u64,
+}
+
+impl Shelf {
+    /// The file of this name, which has been asked for now.
+    fn find(&self, name: &str) -> Option<PathBuf> {
+        let path = self.path(name);
+        let file = File::options().read(true).append(true).open(&path).ok()?;
+        // Without the time it is forgotten sooner: nothing worse.
+        let _ = file.set_modified(SystemTime::now());
+        Some(path)
+    }
+
+    /// Keeps what `write` writes; readers see it whole or not at all.
+    fn keep(&self, name: &str, write: impl FnOnce(File) -> io::Result<()>) -> io::Result<()> {
         fs::create_dir_all(&self.folder)?;
         let (partial, file) = Partial::create(&self.path(name))?;
-        let mut packed = GzEncoder::new(file, Compression::default());
-        packed.write_all(frames)?;
-        packed.finish()?;
+        write(file)?;
         partial.commit()?;
         self.make_room()
     }
 
-    /// Forgets the guests least recently asked for, until the others fit.
+    /// Forgets the files least recently asked for, until the others fit.
     fn make_room(&self) -> io::Result<()> {
         let mut known = Vec::new();
         for entry in fs::read_dir(&self.folder)?.flatten() {
@@ -89,7 +140,7 @@ impl KeptGuests {
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.folder.join(format!("{name}.{EXTENSION}"))
+        self.folder.join(format!("{name}.{}", self.extension))
     }
 }
 
@@ -125,7 +176,6 @@ fn without(bytes: &[u8], folder: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::path::Path;
     use std::time::Duration;
 
     fn names(folder: &Path) -> Vec<String> {
@@ -138,7 +188,7 @@ mod tests {
     #[test]
     fn what_was_sent_comes_back_unless_nobody_wants_it() {
         let folder = tempfile::tempdir().unwrap();
-        let kept = KeptGuests::new(folder.path().join("guests"));
+        let kept = KeptGuests::new(folder.path());
         let frames = b"SLG1 and more ".repeat(1000);
         assert_eq!(kept.find("a"), None);
         kept.keep("a", &frames).unwrap();
@@ -150,19 +200,36 @@ mod tests {
     }
 
     #[test]
+    fn machines_are_kept_apart_from_what_guests_sent() {
+        let folder = tempfile::tempdir().unwrap();
+        let kept = KeptGuests::new(folder.path());
+        let state = folder.path().join("state");
+        fs::write(&state, b"machine").unwrap();
+        kept.keep_state("a", &state).unwrap();
+        assert_eq!(fs::read(kept.state("a").unwrap()).unwrap(), b"machine");
+        assert_eq!((kept.state("b"), kept.find("a")), (None, None));
+        assert_eq!(kept.clone().forgetful().state("a"), None);
+        let states = kept.of_states();
+        states.keep("a", b"frames").unwrap();
+        assert!(states.state("a").is_some());
+        assert!(!folder.path().join("guests").exists(), "what guests sent is not kept");
+    }
+
+    #[test]
     fn the_one_that_nobody_asked_for_gives_way() {
         let folder = tempfile::tempdir().unwrap();
         // Bytes that no compression makes fewer.
         let frames: Vec<u8> = sha256(b"x").into_bytes();
-        let kept = KeptGuests { most_bytes: 150, ..KeptGuests::new(folder.path().into()) };
+        let mut kept = KeptGuests::new(folder.path());
+        kept.frames.most_bytes = 150;
         for (name, age) in [("a", 3), ("b", 2)] {
             kept.keep(name, &frames).unwrap();
-            let file = File::options().append(true).open(kept.path(name)).unwrap();
+            let file = File::options().append(true).open(kept.frames.path(name)).unwrap();
             file.set_modified(SystemTime::now() - Duration::from_secs(age)).unwrap();
         }
         assert!(kept.find("a").is_some());
         kept.keep("c", &frames).unwrap();
-        assert_eq!(names(folder.path()), ["a.frames.gz", "c.frames.gz"]);
+        assert_eq!(names(&folder.path().join("guests")), ["a.frames.gz", "c.frames.gz"]);
     }
 
     #[test]

@@ -14,7 +14,9 @@ mod kept;
 pub mod kernels;
 pub mod libraries;
 mod run;
+mod setup;
 mod told;
+mod watch;
 
 use engine::Engine;
 

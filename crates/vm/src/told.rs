@@ -13,6 +13,8 @@ pub(crate) struct Told {
     reader: FrameReader,
     /// The kernel's release.
     hello: Option<String>,
+    /// Whether it has set up all that comes before its work.
+    is_prepared: bool,
     /// When the scenario's first instruction came, in virtual nanoseconds.
     begun_ns: Option<u64>,
     /// How much of the run is over.
@@ -27,6 +29,7 @@ impl Told {
         Told {
             reader: if engine.has_noise() { FrameReader::amid_noise() } else { FrameReader::default() },
             hello: None,
+            is_prepared: false,
             begun_ns: None,
             done_ns: 0,
             records: Vec::new(),
@@ -45,6 +48,7 @@ impl Told {
         while let Some(message) = self.reader.take().map_err(untrusted)? {
             match message {
                 Message::Hello { kernel, .. } => self.hello = Some(kernel),
+                Message::Prepared => self.is_prepared = true,
                 Message::Begun { at_ns } => self.begun_ns = Some(at_ns),
                 Message::Progress(ns) => self.done_ns = ns,
                 Message::Records(mut records) => self.records.append(&mut records),
@@ -60,6 +64,11 @@ impl Told {
     /// How much of the run is over, in virtual nanoseconds.
     pub fn done_ns(&self) -> u64 {
         self.done_ns
+    }
+
+    /// Whether it is set up and stops.
+    pub fn is_prepared(&self) -> bool {
+        self.is_prepared
     }
 
     /// Whether the scenario's first instruction has come.

@@ -3,8 +3,8 @@
 #[path = "../../../tests/skip.rs"]
 mod skip;
 
-use schedlab_guest::Job;
 use schedlab_guest::frame::FrameError;
+use schedlab_guest::{Job, Setup, Work};
 use schedlab_model::scenario::Scenario;
 use schedlab_vm::engine::EngineSpec;
 use schedlab_vm::image::Image;
@@ -27,7 +27,8 @@ fn run(fault: &str, engine: &str, limit: Duration) -> VmError {
          [run]\nduration = \"1s\"\n"
     );
     let workload = Scenario::parse(&text, "faulty.toml").unwrap().compile().unwrap();
-    let job = Job { workload, seed: 1, algorithm: "spin".into(), policy: None, costs: false };
+    let setup = Setup { algorithm: "spin".into(), policy: None };
+    let job = Job { setup, work: Work { workload, seed: 1, costs: false } };
     let (engine, kernel) = (engine.parse::<EngineSpec>().unwrap(), kernels::find("debian:12").unwrap());
     let kernel = Image::read(&kernel).unwrap();
     let settings = Settings {

@@ -3,7 +3,7 @@
 use crate::lab::{Lab, may_virtualize};
 use crate::vm::{NEW, ONE};
 use schedlab_load::Guarded;
-use schedlab_vm::engine::{Engine, Guest, MEMORY_BYTES, Qemu};
+use schedlab_vm::engine::{Engine, Guest, MEMORY_BYTES, Part, Qemu};
 use schedlab_vm::image::Image;
 use schedlab_vm::initramfs::Initramfs;
 use schedlab_vm::{kernels, libraries};
@@ -56,6 +56,7 @@ pub fn guest(kernel: &str, script: &str) -> Vec<String> {
         cpus: 1,
         memory_bytes: MEMORY_BYTES,
         seed: 1,
+        part: Part::Whole,
         folder: &folder,
     };
     let mut emulator = Guarded::start(Qemu::default().command(&guest).unwrap().stdin(Stdio::null())).unwrap();

@@ -1,6 +1,7 @@
 //! Kernels in virtual machines. What these tests need, `make setup` installs; kernels are fetched when they are missing.
 
 use crate::lab::{Lab, may_virtualize};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -136,6 +137,14 @@ fn mean_response_ms(result: &str, role: usize) -> f64 {
     result["roles"][role]["response_ns"]["mean"].as_f64().unwrap_or_else(|| panic!("{result}")) / 1e6
 }
 
+/// A folder for what is kept in which there is nothing but the user's kernels.
+fn kernels_only(lab: &Lab) -> PathBuf {
+    let (users, folder) = (schedlab_venue::cache_folder().unwrap(), lab.path("cache/schedlab"));
+    std::fs::create_dir_all(&folder).unwrap();
+    std::os::unix::fs::symlink(users.join("kernels"), folder.join("kernels")).unwrap();
+    lab.path("cache")
+}
+
 #[test]
 fn a_kernel_on_one_cpu_repeats_bit_for_bit() {
     if !may_virtualize(&["debian:12", NEW]) {
@@ -147,12 +156,14 @@ fn a_kernel_on_one_cpu_repeats_bit_for_bit() {
     assert!(first.contains("Linux 6.1.") && first.contains("8 ns for each instruction"), "{first}");
     let mut first: serde_json::Value = serde_json::from_str(&first).unwrap();
     assert_eq!(first.get("costs"), None, "they were not asked for");
-    // In another folder, and with costs, which are measured when the run is over.
+    // In another folder, where no machine has booted yet, and with costs, which are measured when the run is over.
     let lab = self::lab();
+    let cache = kernels_only(&lab);
     let args = "run one.toml --venue vm --quiet --json --check --trace t.parquet --policy kernel --kernel debian:12";
     let mut command = lab.command(&args.split(' ').collect::<Vec<_>>());
-    let second = command.env_remove("XDG_CACHE_HOME").output().unwrap();
+    let second = command.env("XDG_CACHE_HOME", &cache).output().unwrap();
     let mut second: serde_json::Value = serde_json::from_slice(&second.stdout).unwrap();
+    assert_eq!(std::fs::read_dir(cache.join("schedlab/states")).unwrap().count(), 1, "it is kept for the next run");
     first["costs"] = second["costs"].take();
     second["costs"] = first["costs"].clone();
     assert!(first["costs"]["wakeup_ns"].as_f64().unwrap() > 0.0);

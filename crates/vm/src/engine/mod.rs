@@ -26,6 +26,8 @@ macro_rules! assembled {
 
 mod bochs;
 mod kvm;
+mod monitor;
+mod qcow2;
 mod qemu;
 mod spec;
 mod still;
@@ -58,8 +60,21 @@ pub struct Guest<'a> {
     pub memory_bytes: u64,
     /// The seed of whatever is random in the machine.
     pub seed: u64,
-    /// A folder for what the engine writes: [`Guest::console`] and [`Guest::frames`].
+    /// How much of its life.
+    pub part: Part<'a>,
+    /// A folder for what the engine writes: [`Guest::console`], [`Guest::frames`] and [`Guest::state`].
     pub folder: &'a Path,
+}
+
+/// A part of a guest's life.
+#[derive(Clone, Copy, Debug)]
+pub enum Part<'a> {
+    /// All of it; its work is among its files.
+    Whole,
+    /// From its boot to where it has set up all that is the same for many runs.
+    Setup,
+    /// From there on, in a copy of the machine that is in [`Guest::state`]: its work, which it is handed now.
+    Work(&'a [u8]),
 }
 
 impl Guest<'_> {
@@ -71,6 +86,11 @@ impl Guest<'_> {
     /// What the guest's program sends.
     pub fn frames(&self) -> PathBuf {
         self.folder.join("frames")
+    }
+
+    /// The machine when it had set up all.
+    pub fn state(&self) -> PathBuf {
+        self.folder.join("state")
     }
 }
 
@@ -99,6 +119,16 @@ pub trait Engine: Debug + Sync {
 
     /// The command that runs a guest until it switches itself off. What the guest sends goes to [`Guest::frames`].
     fn command(&self, guest: &Guest) -> std::io::Result<Command>;
+
+    /// Whether it runs a guest in parts; else only as a whole.
+    fn has_parts(&self) -> bool {
+        false
+    }
+
+    /// Writes a guest whose first part is over to [`Guest::state`], and ends the engine.
+    fn save(&self, _guest: &Guest) -> std::io::Result<()> {
+        Err(std::io::ErrorKind::Unsupported.into())
+    }
 
     /// Whether something else may stand around the frames.
     fn has_noise(&self) -> bool {

@@ -2,7 +2,9 @@
 //!
 //! It is right for one CPU only. Several take turns against one counter, so that two busy ones each have half the speed.
 
-use super::{Engine, Guest, KERNEL_PARAMETERS, emulator, still, version};
+use super::monitor::Monitor;
+use super::{Engine, Guest, KERNEL_PARAMETERS, Part, emulator, qcow2, still, version};
+use schedlab_guest::handover;
 use std::fs;
 use std::io;
 use std::process::{Command, Stdio};
@@ -76,9 +78,53 @@ impl Engine for Qemu {
             .args(["-accel", "tcg,thread=single", "-cpu", cpu(guest)])
             .args(["-icount", &format!("shift={},sleep=off,align=off{}", self.shift, by_turns(guest.cpus))])
             .args(["-seed", &(guest.seed & 0xffff_ffff).to_string(), "-rtc", "base=2026-01-01,clock=vm"]);
+        add_part(&mut command, guest)?;
         still::stop_the_clock_of(&mut command, guest.folder)?;
         Ok(command)
     }
+
+    /// The copy of a machine with several CPUs goes on as one with one does, but nothing about its time is true anyway.
+    fn has_parts(&self) -> bool {
+        self.max_cpus == 1
+    }
+
+    fn save(&self, guest: &Guest) -> io::Result<()> {
+        let mut monitor = Monitor::of(&guest.folder.join(MONITOR))?;
+        monitor.wait_until_stopped()?;
+        monitor.save(STATE)?;
+        monitor.quit()
+    }
+}
+
+/// Where QEMU listens for what it is to do, in the guest's folder, which it works in: the path of a socket has to be short.
+const MONITOR: &str = "monitor";
+/// What the state is called in its file.
+const STATE: &str = "prepared";
+
+/// What a guest in parts needs: a device that stops it, a table in which it finds its work, and a file for its state. These are the same
+/// in both parts, since the state is that of all devices.
+fn add_part(command: &mut Command, guest: &Guest) -> io::Result<()> {
+    let work = match guest.part {
+        Part::Whole => return Ok(()),
+        Part::Setup => &[0],
+        Part::Work(work) => work,
+    };
+    let file = guest.folder.join("work");
+    fs::write(&file, work)?;
+    command
+        .args(["-device", "ib700"])
+        .args(["-fw_cfg", &format!("name={},file={}", handover::ITEM, file.display())])
+        // The host's file need not survive the host; the guest has no device for it.
+        .args(["-drive", &format!("if=none,format=qcow2,cache=unsafe,file={}", guest.state().display())]);
+    match guest.part {
+        Part::Setup => {
+            qcow2::create(&guest.state())?;
+            let socket = format!("socket,id=monitor,server=on,wait=off,path={MONITOR}");
+            command.args(["-action", "watchdog=pause", "-chardev", &socket, "-mon", "chardev=monitor,mode=control"]);
+        }
+        _ => drop(command.args(["-loadvm", STATE])),
+    }
+    Ok(())
 }
 
 /// Which QEMU is here, or how to get one.

@@ -3,7 +3,7 @@
 //! That an emulator is installed, or that a device exists, does not say so. `/dev/kvm` is there on machines whose
 //! processor state no emulator may set, and emulators lack files of their own.
 
-use super::{Engine, Guest, MEMORY_BYTES};
+use super::{Engine, Guest, MEMORY_BYTES, Part};
 use crate::image::Image;
 use schedlab_boundary::own::Folder;
 use schedlab_load::{Ended, Guarded};
@@ -43,7 +43,7 @@ fn watch(engine: &dyn Engine, limit: Duration) -> Result<(), String> {
     let folder = Folder::new().map_err(told)?;
     let kernel = Image::of_program(program());
     let (folder, memory_bytes) = (folder.path(), MEMORY_BYTES);
-    let guest = Guest { kernel: &kernel, files: &[0], cpus: 1, memory_bytes, seed: 1, folder };
+    let guest = Guest { kernel: &kernel, files: &[0], cpus: 1, memory_bytes, seed: 1, part: Part::Whole, folder };
     let errors = folder.join("errors");
     let mut command = engine.command(&guest).map_err(told)?;
     command.stdin(Stdio::null()).stderr(File::create(&errors).map_err(told)?);
