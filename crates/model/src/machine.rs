@@ -72,6 +72,9 @@ pub struct Mechanisms {
     /// A thread that forks waits while another thread of the process does, also if that one has lost its CPU meanwhile (the
     /// locks of the C library's allocator, and `mmap_write_lock` in `dup_mmap`). Off: forks do not wait for one another.
     pub one_fork_at_a_time: bool,
+    /// A task that sends by a socket has the socket's lock until it continues behind its call, also if the receiver takes its CPU before
+    /// (`lock_sock` in `tcp_sendmsg`); others that send by the same socket sleep meanwhile. Off: nobody waits for a sender.
+    pub socket_lock: bool,
     /// CPUs whose slices end at one tick all search for a task before one of them puts its own back (`balance_one` before
     /// `put_prev_task_scx`), where a switch takes time. Off: one CPU after the other.
     pub search_together: bool,
@@ -79,13 +82,15 @@ pub struct Mechanisms {
 
 impl Mechanisms {
     /// Each with its name.
-    fn all_mut(&mut self) -> [(&'static str, &mut bool); 5] {
-        let Mechanisms { retry, wake_one_by_one, preempt_in_calls, one_fork_at_a_time, search_together } = self;
+    fn all_mut(&mut self) -> [(&'static str, &mut bool); 6] {
+        let Mechanisms { retry, wake_one_by_one, preempt_in_calls, one_fork_at_a_time, socket_lock, search_together } =
+            self;
         [
             ("retry", retry),
             ("wake_one_by_one", wake_one_by_one),
             ("preempt_in_calls", preempt_in_calls),
             ("one_fork_at_a_time", one_fork_at_a_time),
+            ("socket_lock", socket_lock),
             ("search_together", search_together),
         ]
     }
@@ -98,6 +103,7 @@ impl Default for Mechanisms {
             wake_one_by_one: true,
             preempt_in_calls: true,
             one_fork_at_a_time: true,
+            socket_lock: true,
             search_together: true,
         }
     }
@@ -200,7 +206,7 @@ mod tests {
             assert_eq!(off + ways, 1, "{name}");
         }
         assert!(with().without("luck").unwrap_err().to_string().contains(
-            "retry, wake_one_by_one, preempt_in_calls, one_fork_at_a_time, search_together, switch, preempt"
+            "retry, wake_one_by_one, preempt_in_calls, one_fork_at_a_time, socket_lock, search_together, switch, preempt"
         ));
     }
 

@@ -27,11 +27,10 @@ impl World {
 
     /// Requests are given away when the call that sends them begins: what the call takes is time of the receiver.
     pub(super) fn give_with(&mut self, slot: u32, step: &Step, cpu: u32) {
-        let task = &self.tasks[slot];
         match step {
             Step::Post(s, count) => self.give_to(Place::Semaphore(*s), Some(slot), *count, cpu),
             // All its requests go with the first of its messages.
-            Step::Send(c, count) if task.moved == 0 && !task.waits => {
+            Step::Send(c, count) if !std::mem::replace(&mut self.tasks[slot].has_given, true) => {
                 self.give_to(Place::Channel(*c), Some(slot), *count, cpu);
             }
             _ => {}

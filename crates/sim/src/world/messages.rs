@@ -46,8 +46,11 @@ impl World {
         if next == Next::Block {
             return next;
         }
-        (task.moved, task.waits) = if moved < of { (moved, false) } else { (0, false) };
-        if moved < of {
+        let is_done = moved >= of;
+        (task.moved, task.waits) = (if is_done { 0 } else { moved }, false);
+        if is_done {
+            task.has_given = false;
+        } else {
             task.step -= 1;
         }
         next

@@ -11,6 +11,7 @@ pub mod objects;
 mod periodic;
 mod requests;
 mod room;
+mod socket_locks;
 mod steps;
 pub mod tasks;
 mod telling;
@@ -25,6 +26,7 @@ use room::Room;
 use schedlab_model::machine::{Costs, Machine};
 use schedlab_model::workload::{self, Role, SourceTimes, Workload};
 use schedlab_model::{ids::*, rng::Rng, time::Time, trace::*};
+use socket_locks::SocketLocks;
 use std::collections::VecDeque;
 use std::rc::Rc;
 pub use steps::{Done, Next};
@@ -124,6 +126,8 @@ pub struct World {
     woken: Vec<u32>,
     /// Tasks in calls that have more to wake.
     waking: Waking,
+    /// Locks of sockets.
+    socket_locks: SocketLocks,
     /// Tasks with another inherited class than when the scheduler last looked.
     pub inherits: Vec<u32>,
     /// What creates the tasks that arrive, where that takes time.
@@ -177,6 +181,7 @@ impl World {
             items_taken: vec![0; roles.len()],
             woken: Vec::new(),
             waking: Waking::new(costs, workload.machine.mechanisms),
+            socket_locks: SocketLocks::new(workload.objects.channels.len(), workload.machine.mechanisms),
             inherits: Vec::new(),
             creator: None,
             grace: None,

@@ -89,7 +89,7 @@ impl World {
     fn own_steps(&mut self, slot: u32, cpu: u32, done: &mut Done) -> Option<Next> {
         let (time, cpu) = (Time(self.now_ns), CpuId(cpu));
         let task = &mut self.tasks[slot];
-        if (self.has_calls && task.asleep_at_ns.is_some()) || !self.waking.is_empty() {
+        if (self.has_calls && task.asleep_at_ns.is_some()) || !self.waking.is_empty() || !self.socket_locks.is_empty() {
             return None;
         }
         let program = &self.workload.roles[task.role.index()].program;
@@ -157,7 +157,7 @@ impl World {
         if task.work_ns > 0 {
             return Next::Work;
         }
-        if self.wakes_next(slot) {
+        if self.wakes_next(slot) || self.leaves_socket(slot) {
             return Next::Again;
         }
         if let Some(next) = self.fall_asleep(slot) {
@@ -202,6 +202,9 @@ impl World {
             step => {
                 if self.spins(slot, step) {
                     return Next::Work;
+                }
+                if self.is_locked_out(slot, step, cpu) {
+                    return Next::Block;
                 }
                 if !self.has_calls {
                     self.give_with(slot, step, cpu);

@@ -72,6 +72,8 @@ pub struct Task {
     pub asleep_at_ns: Option<(u64, Due)>,
     /// Messages of its step that it has moved already.
     pub moved: u32,
+    /// Whether the requests that its step sends are given away.
+    pub has_given: bool,
     /// The `spawn` that the task is at, if it is at one that costs CPU time.
     pub spawning: Option<Spawning>,
     /// Whether it has done its last step.
@@ -140,6 +142,7 @@ impl Task {
             paid: false,
             asleep_at_ns: None,
             moved: 0,
+            has_given: false,
             spawning: None,
             leaving: false,
             rng: rng.child(id.0 as u64),
