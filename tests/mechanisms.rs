@@ -75,6 +75,20 @@ fn what_creates_those_who_arrive_pays_and_is_not_seen() {
     }
 }
 
+/// A process gets the memory of all threads of the run, and its creator is one more next to them.
+#[test]
+fn a_process_that_arrives_takes_longer_to_create_the_more_threads_there_are() {
+    let job = "[[task]]\nname = \"job\"\narrivals = \"1ms\"\nlimit = 3\nonce = [{ sleep = \"50us\" }]\n";
+    let process = format!("{job}kind = \"process\"\n");
+    let threads = "[[task]]\nname = \"other\"\ncount = 2\nonce = [{ sleep = \"10ms\" }]\n";
+    let costs = Costs { process_arrival: Time(300_000), process_fork_thread: Time(1000), ..arrival() };
+    let overhead = |tables: &str, costs| overhead_ns(&run(&with(&workload(1, tables), costs), "rr").1);
+    assert_eq!(overhead(job, costs), 3 * 20_000);
+    assert_eq!(overhead(&process, costs), 3 * 300_000);
+    assert_eq!(overhead(&format!("{process}{threads}"), costs), 3 * 302_000);
+    assert_eq!(overhead(&process, arrival()), 3 * 20_000, "where only the other is known");
+}
+
 #[test]
 fn those_who_arrive_are_created_where_things_are_handed_over_too() {
     let mut jobs = with(&workload(1, JOBS), arrival());

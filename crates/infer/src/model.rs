@@ -180,10 +180,19 @@ fn machine(header: &Header) -> scenario::Machine {
 /// What is paid by CPUs, and the way into sleeps: a recording with calls tells these apart. What else tasks pay for their calls is
 /// in the work that the model has of them.
 fn told_apart(costs: &Costs) -> Costs {
-    let &Costs { switch, wakeup, migration, tick, timer, arrival, grace_period, reclaim, statistics, .. } = costs;
-    let &Costs { preempt, idle_exit, sleep, io, policy_instruction_ps, .. } = costs;
-    let paid_by_cpus =
-        Costs { switch, wakeup, migration, tick, timer, arrival, policy_instruction_ps, ..Costs::default() };
+    let &Costs { switch, wakeup, migration, tick, timer, grace_period, reclaim, statistics, .. } = costs;
+    let &Costs { preempt, idle_exit, arrival, process_arrival, sleep, io, policy_instruction_ps, .. } = costs;
+    let paid_by_cpus = Costs {
+        switch,
+        wakeup,
+        migration,
+        tick,
+        timer,
+        arrival,
+        process_arrival,
+        policy_instruction_ps,
+        ..Costs::default()
+    };
     Costs { preempt, idle_exit, grace_period, reclaim, statistics, sleep, io, ..paid_by_cpus }
 }
 

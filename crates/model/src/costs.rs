@@ -117,6 +117,8 @@ costs! {
     /// Creating a task of a role with `arrivals`, without its wake-up; paid by the CPU on which a system task with the highest
     /// priority does it.
     arrival
+    /// Like `arrival`, for a process; each thread of the run adds `process_fork_thread`. 0: as `arrival`.
+    process_arrival
     /// The kernel thread that waits for grace periods, each time that it runs: at each tick while tasks end. Paid by its CPU
     /// (`rcu_gp_kthread`).
     grace_period
@@ -257,6 +259,9 @@ pub struct SchedulerCosts {
     /// Creating a task that arrives from outside: CPU time of what creates it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrival_ns: Option<f64>,
+    /// The same of a process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process_arrival_ns: Option<f64>,
     /// The kernel thread that waits for grace periods, each time that it runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grace_period_ns: Option<f64>,
@@ -366,6 +371,7 @@ impl From<&SchedulerCosts> for Costs {
             process_exit_thread: time(told.process_exit_thread_ns),
             // What creates a task also wakes it.
             arrival: without(told.arrival_ns, &[switch, time(told.wakeup_ns)]),
+            process_arrival: without(told.process_arrival_ns, &[switch, time(told.wakeup_ns)]),
             grace_period: without(told.grace_period_ns, &[switch]),
             reclaim: time(told.reclaim_ns),
             statistics: without(told.statistics_ns, &[switch]),
@@ -442,6 +448,7 @@ mod tests {
             start: switched(all.start),
             process_start: switched(all.process_start),
             arrival: switched(without(all.arrival, all.wakeup)),
+            process_arrival: switched(without(all.process_arrival, all.wakeup)),
             grace_period: switched(all.grace_period),
             statistics: switched(all.statistics),
             sleep: switched(without(all.sleep, all.resume)),

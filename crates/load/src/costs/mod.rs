@@ -28,6 +28,7 @@ use lives::{Beside, lives};
 use schedlab_model::cpuset::CpuSet;
 use schedlab_model::ids::CpuId;
 use schedlab_model::result::SchedulerCosts;
+use schedlab_model::workload;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
 use std::ops::Range;
@@ -97,8 +98,10 @@ pub struct Costs {
     pub process_exit: Option<Cost>,
     /// What that takes more for each other thread of its parent's process.
     pub process_exit_thread: Option<Cost>,
-    /// Creating a task that arrives from outside.
+    /// Creating a thread that arrives from outside.
     pub arrival: Option<Cost>,
+    /// The same of a process.
+    pub process_arrival: Option<Cost>,
     /// The kernel's thread that waits for grace periods, each time that it runs.
     pub grace_period: Option<Cost>,
     /// What the kernel's other threads take for each task that has ended.
@@ -171,6 +174,7 @@ impl Costs {
             process_start_thread_ns: median(self.process_start_thread),
             process_exit_thread_ns: median(self.process_exit_thread),
             arrival_ns: median(self.arrival),
+            process_arrival_ns: median(self.process_arrival),
             grace_period_ns: median(self.grace_period),
             reclaim_ns: median(self.reclaim),
             statistics_ns: median(self.statistics),
@@ -276,7 +280,8 @@ pub fn measure(effort: &Effort) -> io::Result<Costs> {
     let (ended, taken) = pinned(|| kernel_threads::beside(|| measure_lives(&mut costs, alone_on.as_ref())))?;
     costs.grace_period = taken.and_then(|taken| Cost::of(&[taken.waiter_ns?]));
     costs.reclaim = taken.zip(ended).and_then(|(taken, ended)| Cost::of(&[taken.others_ns / ended]));
-    costs.arrival = arrivals::arrival_ns().ok().and_then(Cost::positive);
+    let arrival = |kind| arrivals::arrival_ns(kind).ok().and_then(Cost::positive);
+    (costs.arrival, costs.process_arrival) = (arrival(workload::Kind::Thread), arrival(workload::Kind::Process));
     Ok(costs)
 }
 
@@ -401,7 +406,15 @@ mod tests {
         assert!(life.iter().all(Option::is_some), "threads and processes can be created: {life:?}");
         // What a creation takes is the difference of two runs: on a machine with other work it may be told to be unknown.
         let creations = [costs.fork, costs.process_fork];
-        let calls = [costs.sleep, costs.lateness, costs.io, costs.semaphore, costs.request, costs.arrival];
+        let calls = [
+            costs.sleep,
+            costs.lateness,
+            costs.io,
+            costs.semaphore,
+            costs.request,
+            costs.arrival,
+            costs.process_arrival,
+        ];
         let messages = [costs.pipe_send, costs.pipe_recv, costs.socket_send, costs.socket_recv];
         assert!(calls.iter().chain(&messages).all(Option::is_some), "{calls:?} {messages:?}");
         let all =

@@ -162,6 +162,7 @@ const TABLE: &[Row] = &[
     call("costs.process_exit_ns", "exit of a process", |costs| costs.process_exit_ns),
     call("costs.process_exit_thread_ns", "exit of a process, each thread", |costs| costs.process_exit_thread_ns),
     call("costs.arrival_ns", "arrival", |costs| costs.arrival_ns),
+    call("costs.process_arrival_ns", "arrival of a process", |costs| costs.process_arrival_ns),
     call("costs.grace_period_ns", "grace period", |costs| costs.grace_period_ns),
     call("costs.reclaim_ns", "reclaim", |costs| costs.reclaim_ns),
     call("costs.statistics_ns", "statistics of a CPU", |costs| costs.statistics_ns),

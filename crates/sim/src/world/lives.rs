@@ -5,7 +5,7 @@ use super::steps::Next;
 use super::tasks::Spawning;
 use super::{Birth, World};
 use schedlab_model::workload::{self, Kind};
-use schedlab_model::{ids::*, machine::Mechanisms, time::Time, trace::EventKind, trace::WakeSource};
+use schedlab_model::{ids::*, machine::Costs, machine::Mechanisms, time::Time, trace::EventKind, trace::WakeSource};
 
 /// How many threads there are, and were at most: what a thread has of its process's memory remains for one that comes later.
 #[derive(Debug)]
@@ -32,6 +32,11 @@ impl Threads {
         self.now = self.now.saturating_sub(1);
     }
 
+    /// All of them.
+    fn all(&self) -> u64 {
+        u64::from(self.most)
+    }
+
     /// All but one of them.
     fn others(&self) -> u64 {
         u64::from(self.most.saturating_sub(1))
@@ -54,7 +59,7 @@ impl World {
         // A task that is there from the start has done that before; others of its role may be spawned later.
         let is_late = birth.parent.is_some() || !matches!(self.role(slot).birth, workload::Birth::At(_));
         let kind = self.role(slot).kind;
-        let [_, start, _] = self.life_costs(kind);
+        let [_, start, _] = self.life_costs(birth.role);
         let copies = if birth.shares && kind == Kind::Process { self.costs.process_start_shared.ns() } else { 0 };
         self.tasks[slot].work_ns = if is_late { start.ns() + copies } else { 0 };
         if is_late && kind == Kind::Thread {
@@ -96,7 +101,7 @@ impl World {
             return next;
         }
         let kind = self.workload.roles[role.index()].kind;
-        let [fork, ..] = self.life_costs(kind);
+        let [fork, ..] = self.life_costs(role);
         let return_ns = if kind == Kind::Process { self.costs.process_return.ns() } else { 0 };
         if fork == Time::ZERO {
             self.ask_for_children(slot, role, self.now_ns, count, true);
@@ -160,7 +165,7 @@ impl World {
     /// The last that a task does.
     pub(super) fn leave(&mut self, slot: u32) -> Next {
         let kind = self.role(slot).kind;
-        let [.., exit] = self.life_costs(kind);
+        let [.., exit] = self.life_costs(self.tasks[slot].role);
         let task = &mut self.tasks[slot];
         let cost_ns = exit.ns() + task.take_debts();
         if cost_ns == 0 || std::mem::replace(&mut task.leaving, true) {
@@ -173,15 +178,27 @@ impl World {
         Next::Work
     }
 
+    /// What creating a task that arrives takes of its creator, a thread next to those of the run.
+    pub(super) fn arrival_cost(&self, role: RoleId) -> Time {
+        let Costs { arrival, process_arrival, process_fork_thread, .. } = self.costs;
+        match self.workload.roles[role.index()].kind {
+            Kind::Process if process_arrival > Time::ZERO => {
+                Time(process_arrival.ns().saturating_add(process_fork_thread.ns().saturating_mul(self.threads.all())))
+            }
+            _ => arrival,
+        }
+    }
+
     /// What the creation, the start and the end of a task of a role take.
-    fn life_costs(&self, kind: Kind) -> [Time; 3] {
-        let costs = &self.costs;
-        match kind {
+    fn life_costs(&self, role: RoleId) -> [Time; 3] {
+        let (costs, role) = (&self.costs, &self.workload.roles[role.index()]);
+        match role.kind {
             Kind::Thread => [costs.fork, costs.start, costs.exit],
             Kind::Process => {
-                let with_threads = |own: Time, each: Time| {
-                    Time(own.ns().saturating_add(each.ns().saturating_mul(self.threads.others())))
-                };
+                // What creates those that arrive is none of the run's threads.
+                let others = if role.birth.arrives() { self.threads.all() } else { self.threads.others() };
+                let with_threads =
+                    |own: Time, each: Time| Time(own.ns().saturating_add(each.ns().saturating_mul(others)));
                 [
                     with_threads(costs.process_fork, costs.process_fork_thread),
                     with_threads(costs.process_start, costs.process_start_thread),

@@ -82,7 +82,7 @@ fn needed(workload: &Workload, machine: &Machine) -> [bool; 2] {
     let ends = |role: &Role| !role.program.repeats || role.program.steps.contains(&Step::Exit);
     let after_ends = costs.grace_period.max(costs.reclaim);
     [
-        costs.arrival > Time::ZERO && workload.roles.iter().any(arrives),
+        costs.arrival.max(costs.process_arrival) > Time::ZERO && workload.roles.iter().any(arrives),
         after_ends > Time::ZERO && machine.tick > Time::ZERO && workload.roles.iter().any(ends),
     ]
 }
@@ -253,7 +253,9 @@ impl World {
     /// The step of an unseen task, if the task is one: its CPU pays, and then it is done.
     pub(super) fn do_unseen(&mut self, slot: u32) -> Option<Next> {
         let costs = self.costs;
-        let creator = self.creator.as_mut().map(|creator| (&mut creator.task, costs.arrival));
+        let arrived = self.creator.as_ref().and_then(|creator| creator.arrived.front());
+        let arrival = arrived.map_or(Time::ZERO, |(role, _)| self.arrival_cost(*role));
+        let creator = self.creator.as_mut().map(|creator| (&mut creator.task, arrival));
         let grace = self.grace.iter_mut().flat_map(|grace| {
             let freeing_ns = costs.reclaim.ns().saturating_mul(grace.over.into());
             [(&mut grace.waiter, costs.grace_period), (&mut grace.frees, Time(freeing_ns))]
