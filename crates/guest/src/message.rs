@@ -9,10 +9,10 @@ use schedlab_model::result::SchedulerProgram;
 use schedlab_model::workload::Workload;
 use serde::{Deserialize, Serialize};
 
-/// Where a guest's setup lies in the initramfs.
-pub const SETUP_PATH: &str = "/setup";
+/// Where a guest's setup lies in the initramfs: in a folder that no program of a user is in.
+pub const SETUP_PATH: &str = "/.schedlab/setup";
 /// Where its work lies, unless it is handed over later: see [`crate::handover`].
-pub const WORK_PATH: &str = "/work";
+pub const WORK_PATH: &str = "/.schedlab/work";
 
 /// What a guest has to do. It is read once, by the same version of schedlab that wrote it.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -72,12 +72,12 @@ fn a_cell_is_judged_and_its_guests_run_once() {
     let cell = &printed["cells"][0];
     assert_eq!((&cell["verdict"], &cell["seeds"]), (&"agrees".into(), &serde_json::json!([1, 2])), "{cell}");
     assert_eq!(fs::read_dir(lab.path("traces")).unwrap().count(), 2);
-    // One for each seed, and one that measures what the kernel takes.
-    assert_eq!(guests(&lab), 3);
+    // One that boots, one for each seed, and one that measures what the kernel takes.
+    assert_eq!(guests(&lab), 4);
     // What another build would find: the guests, and no run.
     fs::remove_dir_all(lab.path("cache/schedlab/runs")).unwrap();
     let again = run(&lab, &kernel, &["--json"]);
-    assert_eq!((guests(&lab), &again.out), (3, &first.out));
+    assert_eq!((guests(&lab), &again.out), (4, &first.out));
     // And the same build: everything.
     let page = run(&lab, &kernel, &["--markdown", "page.md#one"]);
     assert!(page.err.contains("runs from before") && page.out.contains("\nalone "), "{page:?}");
