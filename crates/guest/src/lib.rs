@@ -15,7 +15,7 @@ mod port;
 mod program;
 mod watch;
 
-pub use charge::{InCharge, Ready};
+pub use charge::InCharge;
 pub use message::{
     Job, Loaded, LoadedWhat, MachineBlank, Message, ObjectJob, Outcome, PolicyJob, ProgramJob, ProgramReport, Room,
     Setup, Work,

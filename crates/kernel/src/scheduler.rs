@@ -67,8 +67,17 @@ impl VerifiedScheduler {
         entries: &[Entries],
         enumerators: &[Enumerator],
     ) -> Result<VerifiedScheduler, SchedulerError> {
-        let (object, vacancy) = load(object, settings, entries, enumerators)?;
-        Ok(VerifiedScheduler { object, vacancy })
+        let vacancy = Vacancy::find()?;
+        // The verifier says why in what libbpf prints.
+        SAID.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        libbpf_rs::set_print(Some((PrintLevel::Warn, |_, text| {
+            SAID.lock().unwrap_or_else(PoisonError::into_inner).push_str(&text);
+        })));
+        let mut open = ObjectBuilder::default().open_memory(object).map_err(refused)?;
+        let numbers = enumerators::fill(enumerators)?;
+        numbers.iter().chain(settings).try_for_each(|setting| apply(&mut open, setting))?;
+        entries.iter().try_for_each(|entries| size(&mut open, entries))?;
+        Ok(VerifiedScheduler { object: open.load().map_err(refused)?, vacancy })
     }
 
     /// Hands the CPUs to it.
@@ -124,27 +133,6 @@ impl Scheduler {
         until_disabled();
         Ok(())
     }
-}
-
-/// Has the kernel verify an object, with `settings` and `enumerators` put in and maps sized first. No policy is in charge, and
-/// this process may load one.
-fn load(
-    object: &[u8],
-    settings: &[Setting],
-    entries: &[Entries],
-    enumerators: &[Enumerator],
-) -> Result<(Object, Vacancy), SchedulerError> {
-    let vacancy = Vacancy::find()?;
-    // The verifier says why in what libbpf prints.
-    SAID.lock().unwrap_or_else(PoisonError::into_inner).clear();
-    libbpf_rs::set_print(Some((PrintLevel::Warn, |_, text| {
-        SAID.lock().unwrap_or_else(PoisonError::into_inner).push_str(&text);
-    })));
-    let mut open = ObjectBuilder::default().open_memory(object).map_err(refused)?;
-    let numbers = enumerators::fill(enumerators)?;
-    numbers.iter().chain(settings).try_for_each(|setting| apply(&mut open, setting))?;
-    entries.iter().try_for_each(|entries| size(&mut open, entries))?;
-    Ok((open.load().map_err(refused)?, vacancy))
 }
 
 fn refused(error: libbpf_rs::Error) -> SchedulerError {

@@ -9,6 +9,8 @@ use crate::watch::Watch;
 use schedlab_boundary::own::Folder;
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
+use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Puts the machine as it is when it is set up where the guest's engine continues it.
@@ -39,7 +41,7 @@ pub fn put_into(
     copy(&setup.state(), guest)
 }
 
-fn copy(state: &std::path::Path, guest: &Guest) -> Result<(), VmError> {
+fn copy(state: &Path, guest: &Guest) -> Result<(), VmError> {
     fs::copy(state, guest.state()).map(drop).map_err(system("copy the machine that is set up"))
 }
 
@@ -47,7 +49,7 @@ fn copy(state: &std::path::Path, guest: &Guest) -> Result<(), VmError> {
 fn save(
     setup: &Guest,
     settings: &Settings,
-    command: std::process::Command,
+    command: Command,
     go_on: &mut dyn FnMut(u64) -> bool,
 ) -> Result<(), VmError> {
     let mut watch = Watch::start(setup, settings, command)?;

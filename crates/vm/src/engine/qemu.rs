@@ -83,7 +83,7 @@ impl Engine for Qemu {
         Ok(command)
     }
 
-    /// The copy of a machine with several CPUs goes on as one with one does, but nothing about its time is true anyway.
+    /// Main loop and CPU take turns where there is one CPU only; without that a copy's time would not be the same each time.
     fn has_parts(&self) -> bool {
         self.max_cpus == 1
     }
