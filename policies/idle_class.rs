@@ -45,18 +45,20 @@ fn a_task_of_the_idle_class_finds_it_free_up_to_7_0() {
     }
 }
 
-/// Four tasks that compute for 5333 of 7777 us, and three hogs of SCHED_IDLE, on four CPUs. Without waits the four have
-/// 68.6 % of the CPUs; in Linux 6.12 they had 62.9, in 7.3 64.4.
+/// Four tasks that compute for 5333 of 7777 us, and three hogs of SCHED_IDLE, on four CPUs, where things cost what they cost in a
+/// guest. Without waits the four have 68.6 % of the CPUs; in that guest, under the own scheduler of Linux 7.3, they had 65.7.
 #[test]
 fn the_idle_class_takes_little_from_others() {
     let tasks = "[[task]]\nname = \"normal\"\ncount = 4\nloop = [{ compute = \"5333us\" }, { sleep = \"2444us\" }]\n\
                  [[task]]\nname = \"idle\"\ncount = 3\nclass = \"idle\"\nloop = [{ compute = \"100s\" }]\n";
-    let machine = "cpus = 4\ntick = \"4ms\"\ntick_offset = \"2ms\"";
+    let costs =
+        "switch = \"20us\"\nwakeup = \"8us\"\ntick = \"19us\"\ntimer = \"6us\"\nresume = \"8us\"\nsleep = \"10us\"";
+    let machine = format!("cpus = 4\ntick = \"4ms\"\ntick_offset = \"2ms\"\n[machine.costs]\n{costs}");
     for (policy, version, _) in VERSIONS.into_iter().filter(|(.., knows)| *knows) {
-        let events = run(policy, &workload(machine, "3s", tasks), &[("version", version)]);
+        let events = run(policy, &workload(&machine, "3s", tasks), &[("version", version)]);
         let normal: u64 = cpu_time(&events, 7)[..4].iter().sum();
         let share = normal as f64 / 12_000_000.0;
-        assert!((0.585..0.69).contains(&share), "{policy} {version}: {share}");
+        assert!((share - 0.657).abs() < 0.025, "{policy} {version}: {share}");
         assert_eq!(observe::places(&events, 4, Time::from_ms(1500)).concat().len(), 7);
     }
 }

@@ -20,14 +20,18 @@ pub fn machine() -> impl Strategy<Value = Machine> {
     let cost = prop_oneof![3 => Just(0u64), 1 => 1u64..20_000];
     let costs = proptest::collection::vec(cost, Costs::NAMES.len());
     let instruction = prop_oneof![3 => Just(0u64), 1 => 1u64..2_000];
-    let mechanisms = any::<[bool; 6]>().prop_map(
-        |[retry, wake_one_by_one, preempt_in_calls, one_fork_at_a_time, socket_lock, search_together]| Mechanisms {
+    let mechanisms = any::<[bool; 7]>().prop_map(
+        |[
             retry,
             wake_one_by_one,
             preempt_in_calls,
             one_fork_at_a_time,
             socket_lock,
+            pipe_keeps_two,
             search_together,
+        ]| {
+            let forks = Mechanisms { one_fork_at_a_time, socket_lock, pipe_keeps_two, ..Mechanisms::default() };
+            Mechanisms { retry, wake_one_by_one, preempt_in_calls, search_together, ..forks }
         },
     );
     (topology, tick, costs, instruction, mechanisms).prop_map(

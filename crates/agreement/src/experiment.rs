@@ -2,7 +2,7 @@
 
 use crate::cell::{Cell, Options};
 use crate::figure::Sample;
-use crate::machine::{preempted_as_by, under_kernel};
+use crate::machine::{under_kernel, with_ways_of};
 use crate::measured::Measured;
 use crate::observed::Observed;
 use crate::report::{Agreement, CellReport, CellVerdict};
@@ -233,7 +233,7 @@ fn simulate(
 fn simulated_machine(cell: &Cell, costs: Costs, real: &RunResult, options: &Options) -> Result<Machine, Ended> {
     let kernel = real.provenance.kernel.as_deref().unwrap_or_default();
     let machine = under_kernel(&cell.workload.machine, costs, cell.source.tick());
-    let machine = preempted_as_by(machine, kernel, &cell.pair.against);
+    let machine = with_ways_of(machine, kernel, &cell.pair.against);
     let without = options.without.iter().try_fold(machine, |machine, name| machine.without(name));
     without.map_err(|error| Some(error.to_string()))
 }

@@ -18,11 +18,15 @@ pub fn under_kernel(machine: &Machine, costs: Costs, tick: Time) -> Machine {
 /// choice any more (`kernel/Kconfig.preempt`). Distributions' kernels before it are built with that.
 const PREEMPTS_IN_CALLS: Release = Release(7, 0);
 
+/// The first release in which a pipe keeps two pages (`tmp_page` in `struct pipe_inode_info`).
+const PIPE_KEEPS_TWO: Release = Release(6, 15);
+
 /// The machine as it is under that kernel and scheduler: the kernel's own asks lazily for a CPU (`resched_curr_lazy`), sched_ext at
 /// once.
-pub fn preempted_as_by(mut machine: Machine, kernel: &str, against: &Against) -> Machine {
-    let at_once = *against == Against::Itself && Release::parse(kernel).is_none_or(|it| it >= PREEMPTS_IN_CALLS);
-    machine.mechanisms.preempt_in_calls &= at_once;
+pub fn with_ways_of(mut machine: Machine, kernel: &str, against: &Against) -> Machine {
+    let since = |first: Release| Release::parse(kernel).is_none_or(|it| it >= first);
+    machine.mechanisms.preempt_in_calls &= *against == Against::Itself && since(PREEMPTS_IN_CALLS);
+    machine.mechanisms.pipe_keeps_two &= since(PIPE_KEEPS_TWO);
     machine
 }
 
@@ -33,7 +37,7 @@ mod tests {
     #[test]
     fn calls_are_preempted_by_late_kernels_and_not_by_their_own_scheduler() {
         let preempts = |kernel: &str, against: &Against| {
-            preempted_as_by(Machine::flat(1), kernel, against).mechanisms.preempt_in_calls
+            with_ways_of(Machine::flat(1), kernel, against).mechanisms.preempt_in_calls
         };
         assert!(preempts("Linux 7.3.4+deb13-cloud-amd64", &Against::Itself));
         assert!(!preempts("Linux 6.12.117-cloud-amd64", &Against::Itself));
@@ -41,6 +45,12 @@ mod tests {
         assert!(!preempts("6.1", &Against::KernelOf("debian:12".into())));
         let mut off = Machine::flat(1);
         off.mechanisms.preempt_in_calls = false;
-        assert_eq!(preempted_as_by(off.clone(), "7.3", &Against::Itself), off, "a scenario that has it off");
+        assert_eq!(with_ways_of(off.clone(), "7.3", &Against::Itself), off, "a scenario that has it off");
+    }
+
+    #[test]
+    fn pipes_of_late_kernels_keep_two_pages() {
+        let keeps_two = |kernel| with_ways_of(Machine::flat(1), kernel, &Against::Kernel).mechanisms.pipe_keeps_two;
+        assert_eq!(["6.1.0", "6.14.11", "6.15", "Linux 7.3.4"].map(keeps_two), [false, false, true, true]);
     }
 }

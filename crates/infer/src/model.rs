@@ -180,11 +180,14 @@ fn machine(header: &Header) -> scenario::Machine {
 /// What is paid by CPUs, and the way into sleeps: a recording with calls tells these apart. What else tasks pay for their calls is
 /// in the work that the model has of them.
 fn told_apart(costs: &Costs) -> Costs {
-    let &Costs { switch, wakeup, migration, tick, timer, grace_period, reclaim, statistics, .. } = costs;
+    let &Costs { switch, wakeup, wakeup_remote, wakeup_select, migration, .. } = costs;
+    let &Costs { tick, timer, grace_period, reclaim, statistics, .. } = costs;
     let &Costs { preempt, idle_exit, arrival, process_arrival, sleep, io, policy_instruction_ps, .. } = costs;
     let paid_by_cpus = Costs {
         switch,
         wakeup,
+        wakeup_remote,
+        wakeup_select,
         migration,
         tick,
         timer,

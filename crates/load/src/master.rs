@@ -11,7 +11,7 @@ use crate::shared::{Moment, Shared};
 use crate::site::Site;
 use crate::worker::{Spawner, Worker};
 use schedlab_model::cpuset::CpuSet;
-use schedlab_model::ids::{ControlGroupId, CpuId};
+use schedlab_model::ids::ControlGroupId;
 use schedlab_model::rng::Rng;
 use schedlab_model::workload::{Birth, Hotplug, Kind, Role};
 use std::collections::HashMap;
@@ -439,9 +439,4 @@ fn live(site: &Site, spawner: &dyn Spawner, number: u32, order: Order) {
         while order.intended_ns > 0 && !site.shared.is_stopped() && !crate::clock::sleep_until(birth) {}
     }
     worker.run();
-}
-
-/// The CPUs that a workload needs.
-pub fn cpus_needed(roles: &[Role]) -> Option<CpuId> {
-    roles.iter().flat_map(|role| role.all_cpus().flat_map(CpuSet::iter)).max()
 }

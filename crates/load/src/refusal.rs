@@ -5,22 +5,23 @@ use crate::requests::{MAX_ARRIVALS, from_outside};
 use crate::reserve::{Served, reserve};
 use crate::run::LoadError;
 use crate::shared::MAX_TASKS;
-use crate::{attributes, channel, master, program};
+use crate::{attributes, channel, program};
+use schedlab_model::cpuset::CpuSet;
+use schedlab_model::ids::CpuId;
 use schedlab_model::workload::{Birth, ChannelKind, Class, Kind, Role, Step, Workload};
 
 /// Refuses a workload that cannot be run here as it says, or that takes the machine away from `others`.
 pub fn check(workload: &Workload, others: Option<Served>) -> Result<(), LoadError> {
     let refused = |text: String| Err(LoadError::Refused(text));
     let here = attributes::cpus().map_err(|error| LoadError::System { what: "read the allowed CPUs", error })?;
-    if let Some(most) = master::cpus_needed(&workload.roles)
-        && let Some(missing) = (0..=most.0).find(|&cpu| !here.contains(schedlab_model::ids::CpuId(cpu)))
-    {
+    let needed = workload.roles.iter().flat_map(Role::all_cpus).flat_map(CpuSet::iter);
+    if let Some(CpuId(missing)) = needed.filter(|&cpu| !here.contains(cpu)).min() {
         return refused(format!(
             "the scenario's machine has {} CPUs and this one lets us use {}: CPU {missing} is missing; run with \
              --cpus {} or on a larger machine",
             workload.machine.cpus(),
             here.len(),
-            (0..).take_while(|&cpu| here.contains(schedlab_model::ids::CpuId(cpu))).count().max(1),
+            (0..).take_while(|&cpu| here.contains(CpuId(cpu))).count().max(1),
         ));
     }
     for role in &workload.roles {

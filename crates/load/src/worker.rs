@@ -1,6 +1,7 @@
 //! One task at work: the steps of its program, for real.
 
 mod items;
+mod memory;
 mod timers;
 
 use crate::account::{Account, run_delay_ns};
@@ -14,7 +15,6 @@ use crate::requests::{Queue, Request};
 use crate::shared::{MAX_REQUESTS, RequestRecord, fate};
 use crate::site::Site;
 use schedlab_model::cpuset::CpuSet;
-use schedlab_model::distribution::Distribution;
 use schedlab_model::ids::ControlGroupId;
 use schedlab_model::rng::Rng;
 use schedlab_model::time::Time;
@@ -136,16 +136,6 @@ impl<'a> Worker<'a> {
     /// What the kernel counted for it so far was before the run.
     pub fn forget(&mut self) {
         self.delay_before_ns = run_delay_ns().unwrap_or(0);
-    }
-
-    /// Uses the memory that its steps use, before the first of them. A new process gets each page of shared memory and of code
-    /// when it first uses it, and a copy of its own of each other page when it first writes to it. That is part of its start,
-    /// like what the kernel does for a new thread, and no step takes longer because it is the first of its kind.
-    pub fn touch_memory(&mut self) {
-        self.act(&Step::Compute(Distribution::Constant(Time::ZERO)));
-        self.engine.burn(1);
-        self.site.shared.map_pages();
-        futex::wake(&self.site.shared.task(self.number).waits, 1);
     }
 
     /// The step that comes next, if one does.

@@ -75,6 +75,11 @@ costs! {
     idle_exit
     /// Making a task runnable, paid by the CPU that wakes it (`try_to_wake_up`).
     wakeup
+    /// What `wakeup` takes more where the task goes to another CPU, which is idle: the interrupt to that CPU (`ttwu_queue_wakelist`,
+    /// `resched_curr`).
+    wakeup_remote
+    /// What `wakeup` takes more for a task that may run on several CPUs: choosing one (`select_task_rq`).
+    wakeup_select
     /// The cold cache after a migration, paid by the new CPU before the task runs there.
     migration
     /// One timer tick, paid by its CPU (`tick_sched_handle`).
@@ -152,6 +157,11 @@ costs! {
     pipe_send
     /// Taking one out: CPU time of the task (`pipe_read`).
     pipe_recv
+    /// What `pipe_send` takes more where the pipe has no page left of those that it keeps of messages that were taken out (`alloc_page` in
+    /// `anon_pipe_get_page`); a fresh pipe has none.
+    pipe_alloc
+    /// What `pipe_recv` takes more where the pipe keeps as many pages as it can (`put_page` in `anon_pipe_put_page`).
+    pipe_free
     /// Waiting in a pipe: CPU time of the task before it sleeps.
     pipe_wait
     /// Returning from a wait in a pipe: what it takes more than `resume`, before the task has its message or its room
@@ -172,11 +182,12 @@ costs! {
 impl Costs {
     /// Those of calls that steps are, and what a task owes to what was before.
     pub fn calls(&self) -> impl Iterator<Item = Time> {
+        let pages = [self.pipe_alloc, self.pipe_free];
         let pipes = [self.pipe_send, self.pipe_recv, self.pipe_wait, self.pipe_resume];
         let sockets = [self.socket_send, self.socket_recv, self.socket_wait, self.socket_resume];
         let others = [self.sleep, self.io, self.futex_wait, self.futex_wake, self.semaphore, self.process_copy];
         let requests = [self.request, self.request_send, self.request_recv];
-        pipes.into_iter().chain(sockets).chain(others).chain(requests)
+        pipes.into_iter().chain(pages).chain(sockets).chain(others).chain(requests)
     }
 }
 
@@ -205,9 +216,15 @@ pub struct SchedulerCosts {
     /// What a wake-up and a switch take more where the woken thread takes its waker's CPU; absent where it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preempt_ns: Option<f64>,
-    /// Waking a sleeper, as paid by its waker: on another CPU if there is one.
+    /// Waking a sleeper on the waker's CPU, as paid by its waker; on another one where the waker may not be a real-time task.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wakeup_ns: Option<f64>,
+    /// What that takes more on another CPU, which is idle.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wakeup_remote_ns: Option<f64>,
+    /// What it takes more for a sleeper that may run on several CPUs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wakeup_select_ns: Option<f64>,
     /// A timer tick under a task that computes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tick_ns: Option<f64>,
@@ -298,12 +315,18 @@ pub struct SchedulerCosts {
     /// Taking a request over: what taking from a semaphore takes more that carries requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_recv_ns: Option<f64>,
-    /// Putting a message into a pipe without a waiter.
+    /// Putting a message into a pipe without a waiter, in a page that the pipe has kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pipe_send_ns: Option<f64>,
     /// Taking a message out of a pipe.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pipe_recv_ns: Option<f64>,
+    /// What putting a message into a pipe takes more that needs a new page.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pipe_alloc_ns: Option<f64>,
+    /// What taking a message out of a pipe takes more whose page the pipe does not keep.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pipe_free_ns: Option<f64>,
     /// Waiting in a pipe, without the cost of a sleep.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pipe_wait_ns: Option<f64>,
@@ -353,6 +376,8 @@ impl From<&SchedulerCosts> for Costs {
             idle_exit: time(told.idle_exit_ns),
             preempt: time(told.preempt_ns),
             wakeup: time(told.wakeup_ns),
+            wakeup_remote: time(told.wakeup_remote_ns),
+            wakeup_select: time(told.wakeup_select_ns),
             migration: time(told.migration_ns),
             tick: time(told.tick_ns),
             timer: time(told.timer_ns),
@@ -386,6 +411,8 @@ impl From<&SchedulerCosts> for Costs {
             request_recv: time(told.request_recv_ns),
             pipe_send: time(told.pipe_send_ns),
             pipe_recv: time(told.pipe_recv_ns),
+            pipe_alloc: time(told.pipe_alloc_ns),
+            pipe_free: time(told.pipe_free_ns),
             pipe_wait: without(told.pipe_wait_ns, &[time(told.pipe_resume_ns)]),
             pipe_resume: part(told.pipe_resume_ns, told.pipe_wait_ns),
             socket_send: time(told.socket_send_ns),

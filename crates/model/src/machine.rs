@@ -75,6 +75,8 @@ pub struct Mechanisms {
     /// A task that sends by a socket has the socket's lock until it continues behind its call, also if the receiver takes its CPU before
     /// (`lock_sock` in `tcp_sendmsg`); others that send by the same socket sleep meanwhile. Off: nobody waits for a sender.
     pub socket_lock: bool,
+    /// A pipe keeps the pages of two messages that were taken out for the next ones, as kernels since 6.15 do (`tmp_page`). Off: of one.
+    pub pipe_keeps_two: bool,
     /// CPUs whose slices end at one tick all search for a task before one of them puts its own back (`balance_one` before
     /// `put_prev_task_scx`), where a switch takes time. Off: one CPU after the other.
     pub search_together: bool,
@@ -82,15 +84,16 @@ pub struct Mechanisms {
 
 impl Mechanisms {
     /// Each with its name.
-    fn all_mut(&mut self) -> [(&'static str, &mut bool); 6] {
-        let Mechanisms { retry, wake_one_by_one, preempt_in_calls, one_fork_at_a_time, socket_lock, search_together } =
-            self;
+    fn all_mut(&mut self) -> [(&'static str, &mut bool); 7] {
+        let Mechanisms { retry, wake_one_by_one, preempt_in_calls, one_fork_at_a_time, .. } = self;
+        let Mechanisms { socket_lock, pipe_keeps_two, search_together, .. } = self;
         [
             ("retry", retry),
             ("wake_one_by_one", wake_one_by_one),
             ("preempt_in_calls", preempt_in_calls),
             ("one_fork_at_a_time", one_fork_at_a_time),
             ("socket_lock", socket_lock),
+            ("pipe_keeps_two", pipe_keeps_two),
             ("search_together", search_together),
         ]
     }
@@ -104,6 +107,7 @@ impl Default for Mechanisms {
             preempt_in_calls: true,
             one_fork_at_a_time: true,
             socket_lock: true,
+            pipe_keeps_two: true,
             search_together: true,
         }
     }
@@ -206,7 +210,7 @@ mod tests {
             assert_eq!(off + ways, 1, "{name}");
         }
         assert!(with().without("luck").unwrap_err().to_string().contains(
-            "retry, wake_one_by_one, preempt_in_calls, one_fork_at_a_time, socket_lock, search_together, switch, preempt"
+            "retry, wake_one_by_one, preempt_in_calls, one_fork_at_a_time, socket_lock, pipe_keeps_two, search_together, switch, preempt"
         ));
     }
 

@@ -33,6 +33,7 @@ struct attempt {
 	u64 now;
 	u64 total_load;
 	u64 total_capacity;
+	u64 total_util;
 	s64 imbalance;		  /* what to move, in units of `unit` */
 	u32 unit;
 	u32 cpu;
@@ -135,6 +136,7 @@ static void gather_groups(struct attempt *a)
 		classify_group(&a->group, a->pct, too_many);
 		a->total_load += a->group.load;
 		a->total_capacity += a->group.capacity;
+		a->total_util += a->group.util;
 		if (!step)
 			a->local = a->group;
 		else if (is_busier(&a->group, &a->busiest))

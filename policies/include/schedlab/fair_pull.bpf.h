@@ -86,7 +86,7 @@ static void set_idle_scan(const struct attempt *a)
 	struct fair_queue *q = queue_of(a->domain.first);
 
 	if (q && a->level == LEVEL_CACHE && a->kind != BALANCE_NEW_IDLE)
-		q->idle_scan = idle_scan_of(a->local.util + a->busiest.util, a->domain.end - a->domain.first);
+		q->idle_scan = idle_scan_of(a->total_util, a->domain.end - a->domain.first);
 }
 
 /* One attempt. Returns how many tasks came. */

@@ -170,18 +170,27 @@ __noinline s32 free_thread(struct task_struct *p __arg_trusted, s32 cpu, bool ta
 	return -1;
 }
 
-/* A free CPU of the cache, from @target on. Later kernels look at fewer the busier the cache is. */
+/*
+ * A free CPU of the cache: by 4.9 from @target on; later from the one after it on, and at fewer of those that the task
+ * may use the busier the cache is (SIS_UTIL).
+ */
 __noinline s32 free_cpu_near(struct task_struct *p __arg_trusted, s32 target, bool takes)
 {
 	u32 first = (u32)target / cache_size * cache_size, looks = cache_size, step;
+	u32 offset = (u32)target - first + !is_4_9();
 	struct fair_queue *q = queue_of(first);
 
 	if (!is_4_9() && q)
 		looks = q->idle_scan;
-	bpf_for(step, 0, looks < cache_size ? looks : cache_size) {
-		u32 cpu = first + ((u32)target - first + step) % cache_size;
+	bpf_for(step, 0, cache_size) {
+		u32 cpu = first + (offset + step) % cache_size;
 
-		if (cpu < nr_cpus && is_free(cpu, takes) && allowed(p, cpu))
+		if (cpu >= nr_cpus || !allowed(p, cpu))
+			continue;
+		if (!looks)
+			return -1;
+		looks--;
+		if (is_free(cpu, takes))
 			return cpu;
 	}
 	return -1;

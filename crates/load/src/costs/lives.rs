@@ -275,6 +275,20 @@ fn busy_of(schedstat: &str, cpu: CpuId) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::attributes::{cpus, set_cpus};
+    use crate::costs::bind;
+
+    #[test]
+    fn threads_live_on_the_cpu_of_what_measures_them() {
+        let before = cpus().unwrap();
+        let beside = Beside { wakeup: 0.0, sleep: 0.0, exit: 0.0, call: 1.0 };
+        for cpu in before.iter() {
+            bind(cpu).unwrap();
+            let life = lives(Kind::Thread, beside, None);
+            set_cpus(0, &before).unwrap();
+            assert!(life.unwrap().start.is_some(), "{cpu:?}");
+        }
+    }
 
     #[test]
     fn the_seventh_number_of_a_cpu_is_its_time() {

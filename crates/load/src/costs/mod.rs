@@ -35,6 +35,7 @@ use std::ops::Range;
 use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 use switches::{Kind, handing_over, yielding};
+use wakeups::{Wakeups, wakeups};
 
 /// A measured cost in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -62,8 +63,12 @@ pub struct Costs {
     pub idle_exit: Option<Cost>,
     /// What a wakeup and a switch take more where the woken thread takes its waker's CPU.
     pub preempt: Option<Cost>,
-    /// Waking a sleeper, on another CPU where there is one, as the waker feels it.
+    /// Waking a sleeper on the waker's CPU, as the waker feels it; on another one where the waker may not be a real-time task.
     pub wakeup: Option<Cost>,
+    /// What that takes more on another CPU, which is idle.
+    pub wakeup_remote: Option<Cost>,
+    /// What it takes more for a sleeper that may run on several CPUs.
+    pub wakeup_select: Option<Cost>,
     /// A timer tick.
     pub tick: Option<Cost>,
     /// The interrupt of a timer without a waiter.
@@ -126,10 +131,14 @@ pub struct Costs {
     pub request_send: Option<Cost>,
     /// Taking one over.
     pub request_recv: Option<Cost>,
-    /// Putting a message into a pipe without a waiting reader.
+    /// Putting a message into a pipe without a waiting reader, in a page that the pipe has kept.
     pub pipe_send: Option<Cost>,
     /// Taking it out.
     pub pipe_recv: Option<Cost>,
+    /// What putting one in takes more that needs a new page.
+    pub pipe_alloc: Option<Cost>,
+    /// What taking one out takes more whose page the pipe does not keep.
+    pub pipe_free: Option<Cost>,
     /// Waiting in a pipe.
     pub pipe_wait: Option<Cost>,
     /// What of that comes after the wakeup.
@@ -157,6 +166,8 @@ impl Costs {
             idle_exit_ns: median(self.idle_exit),
             preempt_ns: median(self.preempt),
             wakeup_ns: median(self.wakeup),
+            wakeup_remote_ns: median(self.wakeup_remote),
+            wakeup_select_ns: median(self.wakeup_select),
             tick_ns: median(self.tick),
             migration_ns: median(self.migration_cold.or(self.migration_warm)),
             fork_ns: median(self.fork),
@@ -189,6 +200,8 @@ impl Costs {
             request_recv_ns: median(self.request_recv),
             pipe_send_ns: median(self.pipe_send),
             pipe_recv_ns: median(self.pipe_recv),
+            pipe_alloc_ns: median(self.pipe_alloc),
+            pipe_free_ns: median(self.pipe_free),
             pipe_wait_ns: median(self.pipe_wait),
             pipe_resume_ns: median(self.pipe_resume),
             socket_send_ns: median(self.socket_send),
@@ -292,10 +305,12 @@ fn measure_without_lives(effort: &Effort) -> io::Result<Costs> {
     let (first, second) = (here.next().unwrap_or(CpuId(0)), here.next());
     bind(first)?;
     sleep_until(now_ns() + effort.calm_ns);
-    let wakeup = Cost::of(&wakeups::wakeups(second.unwrap_or(first), effort));
+    let Wakeups { own: wakeup, remote: wakeup_remote, select: wakeup_select } = wakeups(first, second, effort);
     let mut costs = Costs {
         hand_over: Cost::of(&handing_over(first, wakeup.map_or(0.0, |cost| cost.median_ns), effort)?),
         wakeup,
+        wakeup_remote,
+        wakeup_select,
         switch_thread: Cost::of(&yielding(first, Kind::Thread, effort)?),
         switch_process: Cost::of(&yielding(first, Kind::Process, effort)?),
         tick: Cost::of(&interrupts::ticks(effort)),
@@ -354,6 +369,7 @@ fn measure_calls(costs: &mut Costs, effort: &Effort) -> io::Result<()> {
     (costs.semaphore, costs.idle_exit, costs.request) = (steps.semaphore, steps.idle_exit, steps.request);
     [costs.request_send, costs.request_recv] = steps.passing;
     [costs.pipe_send, costs.pipe_recv] = steps.pipe;
+    [costs.pipe_alloc, costs.pipe_free] = steps.pages;
     [costs.socket_send, costs.socket_recv] = steps.socket;
     (costs.pipe_wait, costs.pipe_resume) = waits::waiting("pipe", costs, steps.pipe, effort);
     (costs.socket_wait, costs.socket_resume) = waits::waiting("socket", costs, steps.socket, effort);

@@ -2,13 +2,14 @@
 
 use super::{Cost, Effort, cpu_time};
 use crate::algorithm::{Algorithm, Engine};
-use crate::attributes::set_punctual;
+use crate::attributes::{cpus, set_punctual};
 use crate::calibration::{Calibration, quantile};
 use crate::clock::now_ns;
 use crate::control_groups::ControlGroups;
 use crate::master::Nobody;
 use crate::site::Site;
 use crate::worker::Worker;
+use schedlab_model::cpuset::CpuSet;
 use schedlab_model::scenario::Scenario;
 use schedlab_model::workload::{Step, Workload};
 use std::io;
@@ -39,6 +40,8 @@ pub struct Steps {
     pub passing: [Option<Cost>; 2],
     /// Putting a message into a pipe, and taking one out, without a waiter.
     pub pipe: [Option<Cost>; 2],
+    /// What these take more where the pipe has no page left, and where it keeps none.
+    pub pages: [Option<Cost>; 2],
     /// The same of a socket.
     pub socket: [Option<Cost>; 2],
     /// What measuring a step takes itself.
@@ -50,16 +53,19 @@ pub fn steps(effort: &Effort) -> io::Result<Steps> {
     let (sleep, lateness) = sleeps("{ sleep = \"300us\" }", effort.wakes)?;
     let (_, late) = sleeps(&format!("{{ sleep = \"{WITHOUT_TICK}\" }}"), effort.rounds as u32)?;
     let (io, _) = sleeps("{ io = { device = \"d\", service = \"300us\" } }", effort.wakes)?;
-    let [post, wait] = both_ways("{ post = \"s\" }", "{ wait = \"s\" }", "", effort)?;
+    let [post, wait] = both_ways("{ post = \"s\" }", "{ wait = \"s\" }", FEW, "", effort)?;
     let carried = requests_passed(effort.wakes)?;
     let more = |with: &[f64], without: &[f64]| Cost::positive(quantile(with, 0.5) - quantile(without, 0.5));
     let passing = [more(&carried[0], &post), more(&carried[1], &wait)];
-    let channel = |kind| {
+    let channel = |kind, at_once| {
         let declared = format!("[channel.c]\nkind = \"{kind}\"\n");
-        both_ways("{ send = \"c\" }", "{ recv = \"c\" }", &declared, effort)
+        both_ways("{ send = \"c\" }", "{ recv = \"c\" }", at_once, &declared, effort)
     };
     let semaphore: Vec<f64> = post.into_iter().chain(wait).collect();
-    let [pipe, socket] = [channel("pipe")?, channel("socket")?].map(|ways| ways.map(|way| Cost::of(&way)));
+    // A pipe keeps the page of one message, and not those of many.
+    let (kept, many) = (channel("pipe", 1)?, channel("pipe", MANY)?);
+    let pages = std::array::from_fn(|way| more(&last_of_many(&many[way]), &kept[way]));
+    let [pipe, socket] = [kept, channel("socket", FEW)?].map(|ways| ways.map(|way| Cost::of(&way)));
     Ok(Steps {
         sleep: Cost::of(&sleep),
         idle_exit: Cost::positive(quantile(&late, 0.5) - quantile(&lateness, 0.5)),
@@ -69,6 +75,7 @@ pub fn steps(effort: &Effort) -> io::Result<Steps> {
         request: Cost::of(&requests(effort.wakes)?),
         passing,
         pipe,
+        pages,
         socket,
         nothing_ns: nothing(),
     })
@@ -86,9 +93,19 @@ fn sleeps(step: &str, times: u32) -> io::Result<(Vec<f64>, Vec<f64>)> {
     Ok((taken.split_off(1.min(taken.len())), late.split_off(1.min(late.len()))))
 }
 
-/// CPU time of each of many steps, and of as many that undo them, some at a time so that no task waits.
-fn both_ways(there: &str, back: &str, declared: &str, effort: &Effort) -> io::Result<[Vec<f64>; 2]> {
-    let rounds = format!("{{ repeat = 4, steps = [{there}] }}, {{ repeat = 4, steps = [{back}] }}");
+/// How many steps of a kind follow one another before as many undo them.
+const FEW: usize = 4;
+/// More than twice as many as a pipe keeps pages.
+const MANY: usize = 8;
+
+/// Of many steps at a time, the second half.
+fn last_of_many(steps: &[f64]) -> Vec<f64> {
+    steps.chunks_exact(MANY).flat_map(|steps| &steps[MANY / 2..]).copied().collect()
+}
+
+/// CPU time of each of many steps, and of as many that undo them, `at_once` at a time so that no task waits.
+fn both_ways(there: &str, back: &str, at_once: usize, declared: &str, effort: &Effort) -> io::Result<[Vec<f64>; 2]> {
+    let rounds = format!("{{ repeat = {at_once}, steps = [{there}] }}, {{ repeat = {at_once}, steps = [{back}] }}");
     let (mut ways, nothing) = ([Vec::new(), Vec::new()], nothing());
     each_step(&program(&rounds, effort.wakes / 2, declared), |step, worker| {
         let ns = cpu_time(|| worker.step()) - nothing;
@@ -171,10 +188,15 @@ pub fn each_step_of(mut worker: Worker, mut measure: impl FnMut(&Step, &mut Work
     }
 }
 
-/// A workload of ours.
+/// A workload of ours. Its tasks run on the first CPU that this thread may use, whichever that is.
 pub fn workload(text: &str) -> Workload {
     let scenario = Scenario::parse(text, "costs").expect("a scenario of ours can be read");
-    scenario.compile().expect("a scenario of ours means something")
+    let mut workload = scenario.compile().expect("a scenario of ours means something");
+    let here: CpuSet = cpus().ok().and_then(|cpus| cpus.iter().next()).into_iter().collect();
+    if !here.is_empty() {
+        workload.roles.iter_mut().for_each(|role| role.cpus = here.clone());
+    }
+    workload
 }
 
 /// What measuring a step takes itself.

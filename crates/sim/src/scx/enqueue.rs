@@ -46,11 +46,13 @@ impl Sim {
         waker: Option<u32>,
         source: WakeSource,
     ) {
-        (self.core.this_cpu, self.core.told_ns) = (here, self.core.cpu(here).accounted_ns);
         let realtime = self.core.entity(slot).is_realtime();
+        self.pay_selection(slot, here);
+        (self.core.this_cpu, self.core.told_ns) = (here, self.core.cpu(here).accounted_ns);
         let (cpu, selected) =
             if realtime { (self.core.realtime_cpu(slot), false) } else { self.select_cpu(slot, here, wake_flags) };
         let cpu = self.online_cpu(slot, cpu);
+        self.pay_interrupt_of(cpu, here);
         let entity = self.core.entity_mut(slot);
         entity.state = State::Runnable;
         let (task, from, has_run) = (entity.id, entity.cpu, entity.has_run);
@@ -73,6 +75,25 @@ impl Sim {
         // A task of the policy is above the idle class, wherever it was put.
         if self.core.cpu(cpu).current == NONE {
             self.core.request_resched(cpu);
+        }
+    }
+
+    /// The CPU that wakes a task pays for the choice of a CPU, if there is one.
+    #[inline(always)]
+    fn pay_selection(&mut self, slot: u32, here: u32) {
+        if self.core.entity(slot).allowed_count > 1 {
+            self.core.pay(here, Overhead::Wakeup, self.core.machine.costs.wakeup_select.ns());
+        }
+    }
+
+    /// The CPU that wakes a task interrupts the one to which the task goes, if that is another one and idle. That one reacts when it
+    /// is interrupted.
+    #[inline(always)]
+    fn pay_interrupt_of(&mut self, cpu: u32, here: u32) {
+        let cost_ns = self.core.machine.costs.wakeup_remote.ns();
+        if cost_ns > 0 && cpu != here && self.core.cpu(cpu).current == NONE {
+            self.core.pay(here, Overhead::Wakeup, cost_ns);
+            self.core.told_ns = self.core.cpu(here).accounted_ns;
         }
     }
 

@@ -86,8 +86,14 @@ impl World {
     fn message_cost(&self, slot: u32, step: &Step, channel: ObjectId) -> Time {
         let (costs, place) = (&self.costs, Place::Channel(channel));
         let channel = &self.objects.channels[channel.index()];
+        let when = |condition: bool, cost: Time| if condition { cost } else { Time::ZERO };
         let [send, recv, wait, resume] = match channel.kind {
-            ChannelKind::Pipe => [costs.pipe_send, costs.pipe_recv, costs.pipe_wait, costs.pipe_resume],
+            ChannelKind::Pipe => [
+                costs.pipe_send + when(channel.pages().are_used_up() && !channel.is_full(), costs.pipe_alloc),
+                costs.pipe_recv + when(channel.pages().are_enough() && !channel.is_empty(), costs.pipe_free),
+                costs.pipe_wait,
+                costs.pipe_resume,
+            ],
             ChannelKind::Socket => [costs.socket_send, costs.socket_recv, costs.socket_wait, costs.socket_resume],
         };
         let (move_one, is_blocked) = match step {
@@ -322,6 +328,26 @@ mod tests {
         let tables =
             task("parent", "{ compute = \"1ms\" }, { spawn = \"child\" }") + &task("child", "{ compute = \"5us\" }");
         assert_eq!(paid(&tables, &["start"]), [1_000_000, 5_000, 5_001]);
+    }
+
+    #[test]
+    fn a_pipe_keeps_the_pages_of_two_messages() {
+        let costs = ["pipe_alloc", "pipe_free", "socket_send"];
+        // Three pages are new, of which one is freed; then one more is new.
+        let three = "{ send = \"c\", messages = 3 }, { recv = \"c\", messages = 3 }";
+        let tables = task("a", &format!("{three}, {three}"));
+        assert_eq!(paid(&tables, &costs), [4 + 20]);
+        let one = "[machine.mechanisms]\npipe_keeps_two = false\n".to_string() + &tables;
+        assert_eq!(paid(&one, &costs), [3 + 2 + 40]);
+        // Who waits takes what has just come, and its page is kept.
+        let there_and_back = "[channel.c]\n[channel.d]\n".to_string()
+            + &two(
+                "{ repeat = 3, steps = [{ send = \"c\" }, { recv = \"d\" }] }",
+                "{ repeat = 3, steps = [{ recv = \"c\" }, { send = \"d\" }] }",
+            );
+        assert_eq!(paid(&there_and_back, &costs), [1, 1]);
+        let socket = format!("[channel.c]\nkind = \"socket\"\n{tables}");
+        assert_eq!(paid(&socket, &costs), [600]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Bounded channels of messages without content.
 
-use super::{Attempt, Grants, Slot};
+use super::{Attempt, Grants, Pages, Slot};
 use schedlab_model::workload::{Channel as Declared, ChannelKind};
 use std::collections::VecDeque;
 
@@ -18,6 +18,7 @@ pub struct Channel {
     is_fed_from_outside: bool,
     capacity: u64,
     messages: u64,
+    pages: Pages,
     /// Those that wait for room, and for how many messages. Messages from outside of the machine have no sender.
     senders: VecDeque<(Option<Slot>, u64)>,
     /// Those that wait for messages, and for how many.
@@ -29,14 +30,15 @@ pub struct Channel {
 }
 
 impl Channel {
-    /// An empty one.
-    pub fn new(declared: &Declared, grants: Grants) -> Channel {
+    /// An empty one, which has kept these pages.
+    pub fn new(declared: &Declared, grants: Grants, pages: Pages) -> Channel {
         Channel {
             kind: declared.kind,
             grants,
             is_fed_from_outside: false,
             capacity: declared.slots(),
             messages: 0,
+            pages,
             senders: VecDeque::new(),
             receivers: VecDeque::new(),
             granted: Vec::new(),
@@ -62,6 +64,11 @@ impl Channel {
     /// Whether there is no room.
     pub fn is_full(&self) -> bool {
         self.messages >= self.capacity
+    }
+
+    /// The pages that it has kept.
+    pub fn pages(&self) -> Pages {
+        self.pages
     }
 
     /// Whether a waiter is served while it waits.
@@ -112,7 +119,7 @@ impl Channel {
         if self.hands_over() {
             return self.arrive(1, woken);
         }
-        self.messages += 1;
+        self.put_in(1);
         woken.extend(self.receivers.drain(..).map(|(slot, _)| slot));
     }
 
@@ -126,7 +133,7 @@ impl Channel {
             self.senders.push_back((Some(task), 1));
             return Attempt::Wait;
         }
-        self.messages += 1;
+        self.put_in(1);
         let readers = match self.kind {
             ChannelKind::Pipe => usize::from(self.messages == 1).min(self.receivers.len()),
             ChannelKind::Socket => self.receivers.len(),
@@ -144,7 +151,7 @@ impl Channel {
             return Attempt::Wait;
         }
         let was_full = self.messages == self.capacity;
-        self.messages -= 1;
+        self.take_out(1);
         // Room in a socket is counted by a semaphore of the load, which wakes one for each message.
         if was_full || self.kind == ChannelKind::Socket {
             self.wake_sender(woken);
@@ -153,6 +160,16 @@ impl Channel {
             woken.extend(self.receivers.pop_front().map(|(slot, _)| slot));
         }
         Attempt::Done
+    }
+
+    fn put_in(&mut self, messages: u64) {
+        self.messages += messages;
+        self.pages.take(messages);
+    }
+
+    fn take_out(&mut self, messages: u64) {
+        self.messages -= messages;
+        self.pages.put(messages);
     }
 
     fn wake_sender(&mut self, woken: &mut Vec<Slot>) {
@@ -164,14 +181,14 @@ impl Channel {
         let before = woken.len();
         loop {
             if let Some(&(task, n)) = self.receivers.front().filter(|r| r.1 <= self.messages) {
-                self.messages -= n;
+                self.take_out(n);
                 self.receivers.pop_front();
                 self.received.push((task, n));
                 woken.push(task);
             } else if let Some(&(task, n)) =
                 self.senders.front().filter(|s| self.messages == 0 || self.messages + s.1 <= self.capacity)
             {
-                self.messages += n;
+                self.put_in(n);
                 self.senders.pop_front();
                 woken.extend(task);
             } else {
@@ -202,9 +219,11 @@ impl Channel {
 mod tests {
     use super::Attempt::*;
     use super::*;
+    use schedlab_model::machine::Mechanisms;
 
     fn channel(kind: ChannelKind, capacity: u32, grants: Grants) -> Channel {
-        Channel::new(&Declared { name: "c".into(), capacity, kind, work: None }, grants)
+        let declared = Declared { name: "c".into(), capacity, kind, work: None };
+        Channel::new(&declared, grants, Pages::of(&Mechanisms::default()))
     }
 
     #[test]

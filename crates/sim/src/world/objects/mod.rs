@@ -7,12 +7,14 @@ mod channel;
 mod condition;
 mod exclusive;
 mod inheriting;
+mod pages;
 mod shared;
 
 pub use channel::Channel;
 pub use condition::Condition;
 pub use exclusive::{Lock, Semaphore};
 pub use inheriting::Inheriting;
+use pages::Pages;
 pub use shared::SharedLock;
 
 use schedlab_model::machine::Mechanisms;
@@ -113,7 +115,8 @@ impl Objects {
     /// As the workload declares them, without waiters.
     pub fn new(workload: &Workload) -> Objects {
         let (declared, grants) = (&workload.objects, Grants::of(&workload.machine.mechanisms));
-        let mut channels: Vec<Channel> = declared.channels.iter().map(|c| Channel::new(c, grants)).collect();
+        let pages = Pages::of(&workload.machine.mechanisms);
+        let mut channels: Vec<Channel> = declared.channels.iter().map(|c| Channel::new(c, grants, pages)).collect();
         workload.sources.iter().for_each(|source| channels[source.channel.index()].set_fed_from_outside());
         Objects {
             semaphores: declared.semaphores.iter().map(|s| Semaphore::new(s.initial, grants)).collect(),
