@@ -1,6 +1,6 @@
 //! What policies know of the machine on which they run: what the scenario says, without a word of the user.
 
-use super::observe::{migrations, run, spread, workload};
+use super::observe::{migrations, places, run, spread, workload};
 use schedlab_model::time::Time;
 
 /// Policies that know of cores, caches and nodes, with the numbers of some of their other rules.
@@ -57,5 +57,18 @@ fn the_same_cpus_hang_together_in_different_ways() {
     let all = ["1n1l32c1t", "8n1l4c1t", "4n1l8c1t", "2n1l16c1t"].map(moves);
     for (index, one) in all.iter().enumerate() {
         assert!(all[..index].iter().all(|other| other != one), "{index}");
+    }
+}
+
+/// Three hogs may only run on CPU 1, two that may run anywhere begin on CPU 2. CPU 0 sees that nothing of the busiest queue may come,
+/// and looks at the next one (LBF_ALL_PINNED).
+#[test]
+fn a_cpu_looks_past_a_queue_of_which_nothing_may_come() {
+    let tasks = "[[task]]\nname = \"pinned\"\ncount = 3\ncpus = [1]\nloop = [{ compute = \"100s\" }]\n\
+                 [[task]]\nname = \"free\"\ncount = 2\ncpus = [0, 2]\nstart_on = 2\nloop = [{ compute = \"100s\" }]\n";
+    for (policy, version) in [("cfs", 0), ("cfs", 1), ("cfs", 2), ("eevdf", 0), ("eevdf", 1), ("eevdf", 2)] {
+        let events = run(policy, &workload("cpus = 3", "1s", tasks), &[("version", version)]);
+        let places = places(&events, 3, Time::from_ms(500));
+        assert_eq!([0, 1, 2].map(|cpu: usize| places[cpu].len()), [1, 3, 1], "{policy} {version}: {places:?}");
     }
 }

@@ -34,6 +34,7 @@ struct attempt {
 	u64 total_load;
 	u64 total_capacity;
 	u64 total_util;
+	u64 number;		  /* no other attempt has it */
 	s64 imbalance;		  /* what to move, in units of `unit` */
 	u32 unit;
 	u32 cpu;
@@ -45,6 +46,7 @@ struct attempt {
 	u32 failures;
 	u32 looks;		  /* at tasks; here and not in a loop's variable, which a verifier would count along */
 	u32 moved;
+	u32 useless;		  /* queues from which nothing may come */
 	bool prefer_siblings;
 	bool pinned;		  /* some could not move for their allowed CPUs */
 	bool movable;		  /* some could */
@@ -129,6 +131,7 @@ static void gather_groups(struct attempt *a)
 			.level = a->level,
 			.index = a->index,
 			.is_local = !step,
+			.attempt = a->number,
 		};
 		gather_group(&a->group, a->now);
 		too_many = is_4_9() && step && a->prefer_siblings && has_capacity(&a->local, a->pct) &&
@@ -330,7 +333,7 @@ static bool find_busiest_queue(struct attempt *a)
 		struct fair_queue *q = queue_of(cpu);
 		u64 value;
 
-		if (!q || !q->nr_running || cpu == a->cpu)
+		if (!q || !q->nr_running || cpu == a->cpu || q->useless_to == a->number)
 			continue;
 		value = a->unit == MOVE_TASKS ? q->nr_running : a->unit == MOVE_UTIL ? q->average.util : cpu_load(cpu, a->now);
 		if (q->nr_running == 1 && (a->unit == MOVE_UTIL || (a->unit == MOVE_LOAD && (s64)value > a->imbalance)))

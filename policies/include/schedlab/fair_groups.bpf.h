@@ -22,6 +22,7 @@ enum group_class { GROUP_SPARE, GROUP_BUSY, GROUP_IMBALANCED, GROUP_OVERLOADED }
 
 /* A group of CPUs of a level: which, and what was found there. */
 struct group_stats {
+	u64 attempt; /* the one for which they are, 0 for none: queues that are useless to it do not count */
 	u32 first;
 	u32 cpus;
 	u32 level;
@@ -141,13 +142,15 @@ __noinline bool gather_group(struct group_stats *group, u64 now)
 		q = queue_of(cpu);
 		if (!q)
 			continue;
+		group->capacity += CPU_CAPACITY;
+		if (group->attempt && q->useless_to == group->attempt)
+			continue;
 		update_queue_load(q, now);
 		group->load += biased_load(q, cpu_load(cpu, now), group, now);
 		group->util += q->average.util < CPU_CAPACITY ? q->average.util : CPU_CAPACITY;
 		group->runnable += q->average.runnable;
 		group->nr_running += q->nr_running;
 		group->idle_cpus += !q->nr_running;
-		group->capacity += CPU_CAPACITY;
 	}
 	return true;
 }

@@ -89,7 +89,21 @@ static void set_idle_scan(const struct attempt *a)
 		q->idle_scan = idle_scan_of(a->total_util, a->domain.end - a->domain.first);
 }
 
-/* One attempt. Returns how many tasks came. */
+/* Nothing of the source may come. Whether other queues are left to look at. */
+static inline bool pass_over_source(const struct attempt *a, struct fair_queue *q)
+{
+	struct fair_queue *source = queue_of(a->source);
+
+	if (!source)
+		return false;
+	source->useless_to = a->number;
+	return ++q->useless < a->domain.end - a->domain.first - a->local.cpus;
+}
+
+/*
+ * One attempt. Returns how many tasks came. If none of the busiest queue may come, it is to be made again without that
+ * queue (LBF_ALL_PINNED and the `redo` of load_balance): by the caller, as a verifier would not come to an end here.
+ */
 __noinline u32 fair_balance_level(u32 cpu, u32 level, u32 kind)
 {
 	struct fair_queue *q = queue_of(cpu);
@@ -100,6 +114,12 @@ __noinline u32 fair_balance_level(u32 cpu, u32 level, u32 kind)
 	if (!a || !failures)
 		return 0;
 	*a = (struct attempt){ .cpu = cpu, .level = level, .kind = kind, .now = scx_bpf_now() };
+	if (!q->looks_again) {
+		q->attempt = (a->now * MAX_CPUS | cpu) + 1;
+		q->useless = 0;
+	}
+	q->looks_again = false;
+	a->number = q->attempt;
 	if (!find_domain(level, cpu, &a->domain) || !should_balance(a))
 		return 0;
 	count_balancing();
@@ -109,11 +129,12 @@ __noinline u32 fair_balance_level(u32 cpu, u32 level, u32 kind)
 	a->prefer_siblings = prefers_siblings(level);
 	if (find_busiest_group(a) && find_busiest_queue(a)) {
 		pull_tasks(a);
+		q->looks_again = a->pinned && !a->movable && pass_over_source(a, q);
 		if (!a->moved && kind != BALANCE_NEW_IDLE && (a->movable || !a->pinned)) {
 			++*failures;
 			a->failures = *failures;
 			push_running(a);
-		} else if (a->moved) {
+		} else if (a->moved || a->pinned) {
 			*failures = 0;
 		}
 		set_imbalanced(a, a->pinned && a->imbalance > 0);
@@ -121,7 +142,7 @@ __noinline u32 fair_balance_level(u32 cpu, u32 level, u32 kind)
 		*failures = 0;
 	}
 	set_idle_scan(a);
-	if (kind != BALANCE_NEW_IDLE)
+	if (kind != BALANCE_NEW_IDLE && !q->looks_again)
 		rest(q, level, a->domain.end - a->domain.first, a->moved, a->pinned && !a->movable);
 	return a->moved;
 }
@@ -156,22 +177,40 @@ __noinline bool is_busy(s32 cpu)
 /* A CPU balances: for loads that the policy keeps of what is not there any more. */
 static inline void on_balance(u32 cpu, u64 now);
 
+static inline void begin_levels(struct fair_queue *q)
+{
+	q->level = 0;
+	q->looks_again = false;
+}
+
+/* The level at which a CPU balances now: the one above the last, or that again. It is kept in the queue for verifiers. */
+static inline u32 next_level(struct fair_queue *q)
+{
+	if (!q->looks_again)
+		q->level++;
+	return q->level;
+}
+
 /* Balances the levels of a CPU that are due. Returns when the next one is. */
 static u64 rebalance(u32 cpu, u64 now)
 {
 	struct fair_queue *q = queue_of(cpu);
 	u64 next = now + NS_PER_S, due;
-	u32 level;
+	u32 step;
 
 	if (!q)
 		return next;
 	on_balance(cpu, now);
-	bpf_for(level, 1, MAX_DOMAIN_LEVEL + 1) {
+	begin_levels(q);
+	bpf_for(step, 0, MAX_DOMAIN_LEVEL + nr_cpus) {
+		u32 level = next_level(q);
 		u64 *balanced_at = ELEMENT(q->balanced_at, level);
 
-		if (!balanced_at || !has_level(level))
+		if (!balanced_at)
+			break;
+		if (!has_level(level))
 			continue;
-		if (due_at(q, level, is_busy(cpu)) <= now) {
+		if (q->looks_again || due_at(q, level, is_busy(cpu)) <= now) {
 			fair_balance_level(cpu, level, q->nr_running ? BALANCE_BUSY : BALANCE_IDLE);
 			*balanced_at = now / jiffy * jiffy;
 		}
@@ -282,16 +321,17 @@ static inline void arm_idle(u64 now)
 static bool balance_new_idle(s32 cpu, u64 now)
 {
 	struct fair_queue *q = queue_of(cpu);
-	u32 level;
+	u32 step;
 
 	if (!q || !nr_overloaded)
 		return false;
 	if (is_4_9() && q->average_idle < migration_cost)
 		return false;
 	on_balance(cpu, now);
-	bpf_for(level, 1, MAX_DOMAIN_LEVEL + 1) {
+	begin_levels(q);
+	bpf_for(step, 0, MAX_DOMAIN_LEVEL + nr_cpus) {
+		u32 level = next_level(q), moved;
 		u64 *cost = ELEMENT(q->newidle_cost, level), began = bpf_ktime_get_ns(), took;
-		u32 moved;
 
 		if (!cost)
 			break;

@@ -96,6 +96,11 @@ struct fair_queue {
 	s32 push_pid;	      /* the task to be pushed, which ran when that was decided */
 	s32 push_to;	      /* to this CPU */
 	u32 idle_scan;	      /* of the first CPU of a cache: how many CPUs to look at for an idle one */
+	u64 useless_to;	      /* the attempt of a balancer that can get nothing here */
+	u64 attempt;	      /* the one that this CPU makes */
+	u32 useless;	      /* in how many queues it has found nothing that may come */
+	u32 level;	      /* at which it is */
+	bool looks_again;     /* there without those queues */
 #ifdef FAIR_QUEUE_STATE
 	FAIR_QUEUE_STATE;     /* what the policy keeps of it */
 #endif
