@@ -183,7 +183,7 @@ static inline void begin_levels(struct fair_queue *q)
 	q->looks_again = false;
 }
 
-/* The level at which a CPU balances now: the one above the last, or that again. It is kept in the queue for verifiers. */
+/* The level at which a CPU balances now: the one above the last, or that again. In a queue, no verifier follows it. */
 static inline u32 next_level(struct fair_queue *q)
 {
 	if (!q->looks_again)
