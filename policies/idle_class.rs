@@ -45,8 +45,8 @@ fn a_task_of_the_idle_class_finds_it_free_up_to_7_0() {
     }
 }
 
-/// Four tasks that compute for 5333 of 7777 us, and three hogs of SCHED_IDLE, on four CPUs, where things cost what they cost in a
-/// guest. Without waits the four have 68.6 % of the CPUs; in that guest, under the own scheduler of Linux 7.3, they had 65.7.
+/// Four tasks that compute for 5333 of 7777 us, and three hogs of SCHED_IDLE, on four CPUs, where things cost about what they cost
+/// in a guest. Without waits the four have 68.6 % of the CPUs; in that guest, under the own scheduler of Linux 7.3, they had 65.7.
 #[test]
 fn the_idle_class_takes_little_from_others() {
     let tasks = "[[task]]\nname = \"normal\"\ncount = 4\nloop = [{ compute = \"5333us\" }, { sleep = \"2444us\" }]\n\

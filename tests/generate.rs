@@ -30,8 +30,8 @@ pub fn machine() -> impl Strategy<Value = Machine> {
             pipe_keeps_two,
             search_together,
         ]| {
-            let forks = Mechanisms { one_fork_at_a_time, socket_lock, pipe_keeps_two, ..Mechanisms::default() };
-            Mechanisms { retry, wake_one_by_one, preempt_in_calls, search_together, ..forks }
+            let others = Mechanisms { one_fork_at_a_time, socket_lock, pipe_keeps_two, ..Mechanisms::default() };
+            Mechanisms { retry, wake_one_by_one, preempt_in_calls, search_together, ..others }
         },
     );
     (topology, tick, costs, instruction, mechanisms).prop_map(

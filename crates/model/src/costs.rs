@@ -219,10 +219,10 @@ pub struct SchedulerCosts {
     /// Waking a sleeper on the waker's CPU, as paid by its waker; on another one where the waker may not be a real-time task.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wakeup_ns: Option<f64>,
-    /// What that takes more on another CPU, which is idle.
+    /// What waking a sleeper takes more on another CPU, which is idle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wakeup_remote_ns: Option<f64>,
-    /// What it takes more for a sleeper that may run on several CPUs.
+    /// What waking takes more for a sleeper that may run on several CPUs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wakeup_select_ns: Option<f64>,
     /// A timer tick under a task that computes.

@@ -85,8 +85,15 @@ pub struct Mechanisms {
 impl Mechanisms {
     /// Each with its name.
     fn all_mut(&mut self) -> [(&'static str, &mut bool); 7] {
-        let Mechanisms { retry, wake_one_by_one, preempt_in_calls, one_fork_at_a_time, .. } = self;
-        let Mechanisms { socket_lock, pipe_keeps_two, search_together, .. } = self;
+        let Mechanisms {
+            retry,
+            wake_one_by_one,
+            preempt_in_calls,
+            one_fork_at_a_time,
+            socket_lock,
+            pipe_keeps_two,
+            search_together,
+        } = self;
         [
             ("retry", retry),
             ("wake_one_by_one", wake_one_by_one),

@@ -34,7 +34,7 @@ struct attempt {
 	u64 total_load;
 	u64 total_capacity;
 	u64 total_util;
-	u64 number;		  /* no other attempt has it */
+	u64 number;		  /* no other attempt has it; 0 when it is made for the first time */
 	s64 imbalance;		  /* what to move, in units of `unit` */
 	u32 unit;
 	u32 cpu;
@@ -46,7 +46,6 @@ struct attempt {
 	u32 failures;
 	u32 looks;		  /* at tasks; here and not in a loop's variable, which a verifier would count along */
 	u32 moved;
-	u32 useless;		  /* queues from which nothing may come */
 	bool prefer_siblings;
 	bool pinned;		  /* some could not move for their allowed CPUs */
 	bool movable;		  /* some could */
@@ -333,7 +332,7 @@ static bool find_busiest_queue(struct attempt *a)
 		struct fair_queue *q = queue_of(cpu);
 		u64 value;
 
-		if (!q || !q->nr_running || cpu == a->cpu || q->useless_to == a->number)
+		if (!q || !q->nr_running || cpu == a->cpu || (a->number && q->useless_to == a->number))
 			continue;
 		value = a->unit == MOVE_TASKS ? q->nr_running : a->unit == MOVE_UTIL ? q->average.util : cpu_load(cpu, a->now);
 		if (q->nr_running == 1 && (a->unit == MOVE_UTIL || (a->unit == MOVE_LOAD && (s64)value > a->imbalance)))

@@ -96,7 +96,7 @@ static inline bool pass_over_source(const struct attempt *a, struct fair_queue *
 
 	if (!source)
 		return false;
-	source->useless_to = a->number;
+	source->useless_to = q->attempt;
 	return ++q->useless < a->domain.end - a->domain.first - a->local.cpus;
 }
 
@@ -114,12 +114,13 @@ __noinline u32 fair_balance_level(u32 cpu, u32 level, u32 kind)
 	if (!a || !failures)
 		return 0;
 	*a = (struct attempt){ .cpu = cpu, .level = level, .kind = kind, .now = scx_bpf_now() };
-	if (!q->looks_again) {
+	if (q->looks_again) {
+		a->number = q->attempt;
+		q->looks_again = false;
+	} else {
 		q->attempt = (a->now * MAX_CPUS | cpu) + 1;
 		q->useless = 0;
 	}
-	q->looks_again = false;
-	a->number = q->attempt;
 	if (!find_domain(level, cpu, &a->domain) || !should_balance(a))
 		return 0;
 	count_balancing();

@@ -44,7 +44,6 @@ impl World {
         }
         let Costs { futex_wait, futex_wake, semaphore, .. } = self.costs;
         let first = |cost: Time| if self.tasks[slot].waits { Time::ZERO } else { cost };
-        let when = |condition: bool, cost: Time| if condition { cost } else { Time::ZERO };
         match step {
             Step::Wait(s) => first(semaphore) + when(self.objects.semaphores[s.index()].would_wait(slot), futex_wait),
             Step::Post(s, count) => {
@@ -86,7 +85,6 @@ impl World {
     fn message_cost(&self, slot: u32, step: &Step, channel: ObjectId) -> Time {
         let (costs, place) = (&self.costs, Place::Channel(channel));
         let channel = &self.objects.channels[channel.index()];
-        let when = |condition: bool, cost: Time| if condition { cost } else { Time::ZERO };
         let [send, recv, wait, resume] = match channel.kind {
             ChannelKind::Pipe => [
                 costs.pipe_send + when(channel.pages().are_used_up() && !channel.is_full(), costs.pipe_alloc),
@@ -131,6 +129,11 @@ impl World {
         let (until_ns, due) = self.tasks[slot].asleep_at_ns.take()?;
         Some(self.sleep_until(until_ns.max(self.now_ns), due))
     }
+}
+
+/// A cost that is paid under a condition.
+fn when(condition: bool, cost: Time) -> Time {
+    if condition { cost } else { Time::ZERO }
 }
 
 /// What each of some takes, all together.
