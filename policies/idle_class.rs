@@ -1,7 +1,7 @@
 //! CPUs that only run tasks of SCHED_IDLE: for Linux' fair schedulers since 5.4 they are as good as idle ones where a task
 //! looks for a place.
 
-use super::observe::{self, cpu_time, run, workload};
+use super::observe::{self, LOOKS_ALWAYS, cpu_time, run, workload};
 use schedlab_model::ids::CpuId;
 use schedlab_model::time::Time;
 use schedlab_model::trace::{Event, EventKind};
@@ -46,7 +46,8 @@ fn a_task_of_the_idle_class_finds_it_free_up_to_7_0() {
 }
 
 /// Four tasks that compute for 5333 of 7777 us, and three hogs of SCHED_IDLE, on four CPUs, where things cost about what they cost
-/// in a guest. Without waits the four have 68.6 % of the CPUs; in that guest, under the own scheduler of Linux 7.3, they had 65.7.
+/// in a guest. Without waits the four have 68.6 % of the CPUs. In guests, under Linux' own schedulers, they had 68.6 % in 6.1 and
+/// 68.3 % in 7.3. A CPU that runs out of tasks always looks for some here; how often a kernel does depends on what it did before.
 #[test]
 fn the_idle_class_takes_little_from_others() {
     let tasks = "[[task]]\nname = \"normal\"\ncount = 4\nloop = [{ compute = \"5333us\" }, { sleep = \"2444us\" }]\n\
@@ -54,11 +55,12 @@ fn the_idle_class_takes_little_from_others() {
     let costs =
         "switch = \"20us\"\nwakeup = \"8us\"\ntick = \"19us\"\ntimer = \"6us\"\nresume = \"8us\"\nsleep = \"10us\"";
     let machine = format!("cpus = 4\ntick = \"4ms\"\ntick_offset = \"2ms\"\n[machine.costs]\n{costs}");
-    for (policy, version, _) in VERSIONS.into_iter().filter(|(.., knows)| *knows) {
-        let events = run(policy, &workload(&machine, "3s", tasks), &[("version", version)]);
+    for (policy, version, measured) in [("cfs", 0, 0.686), ("eevdf", 3, 0.683)] {
+        let settings = [("version", version), ("newidle", LOOKS_ALWAYS)];
+        let events = run(policy, &workload(&machine, "3s", tasks), &settings);
         let normal: u64 = cpu_time(&events, 7)[..4].iter().sum();
         let share = normal as f64 / 12_000_000.0;
-        assert!((share - 0.657).abs() < 0.025, "{policy} {version}: {share}");
+        assert!((share - measured).abs() < 0.015, "{policy} {version}: {share}");
         assert_eq!(observe::places(&events, 4, Time::from_ms(1500)).concat().len(), 7);
     }
 }

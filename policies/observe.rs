@@ -33,6 +33,9 @@ pub fn workload(machine: &str, duration: &str, tasks: &str) -> Workload {
     compiled(Scenario::parse(&text, "test"))
 }
 
+/// `newidle` of the fair policies: a CPU that runs out of tasks always looks for some.
+pub const LOOKS_ALWAYS: u64 = 0;
+
 /// Three tasks that compute and sleep, for machines of more CPUs.
 pub const THREE_SLEEPERS: &str =
     "[[task]]\nname = \"sleeper\"\ncount = 3\nloop = [{ compute = \"5ms\" }, { sleep = \"5ms\" }]\n";

@@ -180,6 +180,7 @@ void BPF_STRUCT_OPS(eevdf_dispatch, s32 cpu, struct task_struct *prev)
 
 	if (!q)
 		return;
+	q->arriving = 0;
 	runs = still_runnable(prev) && q->running == prev->pid;
 	if (has_tree() && READ_ONCE(q->clock.is_stale)) {
 		update_queue(q, now);
@@ -392,7 +393,7 @@ void BPF_STRUCT_OPS(eevdf_set_cpumask, struct task_struct *p, const struct cpuma
 
 s32 BPF_STRUCT_OPS(eevdf_init_task, struct task_struct *p, struct scx_init_task_args *args)
 {
-	struct fair_task *t = new_task(p);
+	struct fair_task *t = new_task(p, args->fork);
 
 	if (!t)
 		return -ENOMEM;

@@ -25,6 +25,16 @@ static inline bool is_4_9(void)
 	return false;
 }
 
+static inline bool has_newidle_chance(void)
+{
+	return true;
+}
+
+static inline bool has_newidle_rate(void)
+{
+	return version >= LINUX_7_1;
+}
+
 /* The slice of a task that asks for @custom, or for none, which is 0. */
 static inline u64 request_slice(u64 custom, u32 cpus)
 {

@@ -129,3 +129,33 @@ fn a_running_task_that_is_pinned_is_not_pushed_away() {
         assert_eq!((last.cpu, next), (CpuId(0), Some(TaskId(0))), "version {version}: {last:?}");
     }
 }
+
+/// A call wakes two tasks. The first, which needs much, goes to the CPU that idles, where the second one was. By 4.9 its load is
+/// there at once, and the second task comes to its waker. Since 5.8 the CPU takes it in later, and the second task follows it.
+#[test]
+fn a_cpu_that_is_about_to_get_a_task_has_not_got_its_load() {
+    let stays_on =
+        |cpu| format!("{{ set = {{ cpus = \"{cpu}\" }} }}, {{ compute = \"10us\" }}, {{ set = {{ cpus = \"0-1\" }} }}");
+    let tasks = format!(
+        "[semaphore.s]\n\
+         [[task]]\nname = \"waker\"\ncpus = \"0\"\nloop = [{{ compute = \"1ms\" }}, {{ post = \"s\", times = 2 }}, {{ sleep = \"12ms\" }}]\n\
+         [[task]]\nname = \"heavy\"\nloop = [{{ wait = \"s\" }}, {{ compute = \"8ms\" }}, {}]\n\
+         [[task]]\nname = \"light\"\nloop = [{{ wait = \"s\" }}, {{ compute = \"200us\" }}, {}, {{ sleep = \"10ms\" }}]\n",
+        stays_on(0),
+        stays_on(1)
+    );
+    let machine = "cpus = 2\ncosts = { wakeup = \"2us\" }";
+    let targets = |version| {
+        let events = run_tasks(machine, "1s", &tasks, &[("version", version)]);
+        let by_waker = |event: &Event| match event.kind {
+            EventKind::Wakeup { task, target, waker: Some(TaskId(0)), .. } => Some((task.0, target.0)),
+            _ => None,
+        };
+        // Without the first ones, before there are loads.
+        events.iter().filter(|event| event.time > Time::from_ms(500)).filter_map(by_waker).collect::<Vec<_>>()
+    };
+    let (before, since) = (targets(V4_9), targets(V6_1));
+    assert!(since.len() > 60 && before.len() > 60, "{} {}", since.len(), before.len());
+    assert!(since.iter().all(|&wakeup| wakeup == (1, 1) || wakeup == (2, 1)), "{since:?}");
+    assert!(before.contains(&(1, 1)) && before.contains(&(2, 0)), "{before:?}");
+}

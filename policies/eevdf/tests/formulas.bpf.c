@@ -352,6 +352,34 @@ static void say_util(u64 periods)
 	bpf_printk("util %llu %llu", periods, a.util);
 }
 
+/* A level after 512 more times that a CPU ran out of tasks, in @time: 64 looks found a task. */
+static void say_newidle(u64 time, const char *name)
+{
+	struct newidle level = {};
+	u32 step;
+
+	begin_newidle(&level, 0, 0);
+	bpf_for(step, 0, 512)
+		count_newidle(&level, step < 64 ? newidle_weight(&level) : 0, time);
+	bpf_printk("newidle %s %u", name, level.ratio);
+	bpf_printk("newidle %s %u", name, level.calls);
+	bpf_printk("newidle %s %u", name, newidle_weight(&level));
+}
+
+/* How many of 4096 times a CPU looks, at first. */
+static void say_looks(void)
+{
+	struct newidle level = {};
+	u32 looks = 0, step;
+
+	begin_newidle(&level, 0, 0);
+	bpf_for(step, 0, 4096) {
+		level.calls = 0;
+		looks += looks_for_tasks(&level, 0);
+	}
+	SAY("looks at first", looks);
+}
+
 s32 BPF_STRUCT_OPS_SLEEPABLE(formulas_init)
 {
 	s32 error = create_dsqs(2);
@@ -379,6 +407,9 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(formulas_init)
 	say_util(64);
 	say_util(100);
 	say_util(128);
+	say_newidle(NS_PER_S, "often");
+	say_newidle(4 * NS_PER_S, "rarely");
+	say_looks();
 	return 0;
 }
 

@@ -264,3 +264,17 @@ fn v29_util_of_a_task_that_always_runs() {
         assert!((value - util).abs() <= 2.0, "{periods}: {value}");
     }
 }
+
+#[test]
+fn a_cpu_looks_for_tasks_as_often_as_it_finds_some() {
+    let chance = [("newidle often", [384, 512, 3]), ("newidle rarely", [384, 512, 3])];
+    let rate = [("newidle often", [384 + (1_000_000_000 >> 22), 512, 2]), ("newidle rarely", [1024, 512, 1])];
+    for (version, expected) in [(V6_18, chance), (V7_1, rate)] {
+        let formulas = formulas(8, &[("version", version)]);
+        for (name, values) in expected {
+            assert_eq!(formulas[name], values, "{name}");
+        }
+        // Four standard deviations of a coin.
+        assert!(formulas["looks at first"][0].abs_diff(2048) <= 4 * 32, "{:?}", formulas["looks at first"]);
+    }
+}

@@ -2,7 +2,8 @@
 
 use crate::policies::observe::{self, Formulas};
 pub use crate::policies::observe::{
-    Settings, THREE_CHILDREN, THREE_SLEEPERS, TWO_END_EARLY, cpu_time, spread, turns_us as turns, wakeup_waits,
+    LOOKS_ALWAYS, Settings, THREE_CHILDREN, THREE_SLEEPERS, TWO_END_EARLY, cpu_time, spread, turns_us as turns,
+    wakeup_waits,
 };
 use schedlab_model::trace::Event;
 

@@ -135,6 +135,7 @@ void BPF_STRUCT_OPS(fair_dispatch, s32 cpu, struct task_struct *prev)
 
 	if (!q)
 		return;
+	q->arriving = 0;
 	runs = still_runnable(prev) && q->running == prev->pid;
 	if (runs)
 		follow_ticks(q, prev, now);
@@ -310,7 +311,7 @@ static void place_child(struct fair_task *t, struct task_struct *parent)
 
 s32 BPF_STRUCT_OPS(fair_init_task, struct task_struct *p, struct scx_init_task_args *args)
 {
-	struct fair_task *t = new_task(p);
+	struct fair_task *t = new_task(p, args->fork);
 	s32 error;
 
 	if (!t)

@@ -62,7 +62,11 @@ static inline u32 imbalance_pct(u32 level)
 	return imbalance ?: is_4_9() ? 125 : 117;
 }
 
-/* The load average of a queue. When it is older than a tick could make it, it is brought to now, in a copy. */
+/*
+ * The load average of a queue, as other CPUs see it. A task that wakes there is in it when the CPU has taken it in. One
+ * that woke elsewhere is in it until the CPU brings its load to now (remove_entity_load_avg). When it is older than a
+ * tick could make it, it is brought to now, in a copy.
+ */
 __noinline u64 cpu_load(s32 cpu, u64 now)
 {
 	struct fair_queue *q = queue_of(cpu);
@@ -74,6 +78,8 @@ __noinline u64 cpu_load(s32 cpu, u64 now)
 	if (time_after(now, a.updated_at + jiffy)) {
 		load_average_update(&a, now, q->weight, q->weight, load_rule());
 	}
+	a.load += q->leaving;
+	load_take(&a.load, q->arriving);
 	return is_4_9() ? a.runnable : a.load;
 }
 

@@ -18,7 +18,22 @@ static inline void weigh_by_nice(const struct task_struct *p, struct fair_task *
 	t->class = p->policy;
 }
 
-static struct fair_task *new_task(struct task_struct *p)
+/*
+ * A new task counts as if it had woken what its creator has, as kernels copy all of a task. A task that never wakes
+ * others keeps that count.
+ */
+static void inherit_wakees(struct fair_task *t, struct task_struct *creator)
+{
+	const struct fair_task *from = creator ? task_of(creator) : NULL;
+
+	if (!from)
+		return;
+	t->flips = from->flips;
+	t->flips_halved_at = from->flips_halved_at;
+	t->last_wakee = from->last_wakee;
+}
+
+static struct fair_task *new_task(struct task_struct *p, bool is_forked)
 {
 	struct fair_task *t = bpf_task_storage_get(&fair_tasks, p, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 
@@ -29,6 +44,8 @@ static struct fair_task *new_task(struct task_struct *p)
 	t->recent_cpu = t->cpu;
 	t->priority = p->static_prio;
 	t->fresh = true;
+	if (is_forked)
+		inherit_wakees(t, bpf_get_current_task_btf());
 	return t;
 }
 
@@ -50,10 +67,21 @@ static void begin_averages(struct fair_task *t, struct fair_queue *q, u64 now)
 	a->load_sum = a->load * load_divisor(a, load_rule());
 }
 
+/*
+ * Whether a CPU only hears of a task that wakes: since 5.8 one that idles takes it into its queue itself, after an
+ * interrupt. Until then the waker, and who else looks, sees that the CPU is about to get a task, but not its load
+ * (ttwu_queue_wakelist).
+ */
+static inline bool takes_in_itself(const struct fair_queue *q, const struct fair_task *t, s32 cpu)
+{
+	return !is_4_9() && !t->fresh && !q->nr_running && cpu != (s32)bpf_get_smp_processor_id();
+}
+
 /* A task wants a CPU, maybe another one than before: its averages come along. */
 static void come_to_cpu(struct fair_queue *q, struct fair_task *t, s32 cpu, u64 now)
 {
 	struct fair_queue *from = queue_of(t->cpu);
+	u64 load;
 
 	if (t->fresh) {
 		t->cpu = cpu;
@@ -65,11 +93,16 @@ static void come_to_cpu(struct fair_queue *q, struct fair_task *t, s32 cpu, u64 
 		return;
 	if (from && !t->fresh) {
 		update_queue_load(from, now);
+		load = from->average.load;
 		leave_load(from, t, now);
+		from->leaving += load_growth(from->average.load, load);
 	}
 	t->cpu = cpu;
 	update_queue_load(q, now);
+	load = q->average.load;
 	join_load(q, t, now);
+	if (takes_in_itself(q, t, cpu))
+		q->arriving += load_growth(load, q->average.load);
 }
 
 static void begin_running(struct fair_queue *q, struct task_struct *p, struct fair_task *t, u64 now)

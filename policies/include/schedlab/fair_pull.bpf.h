@@ -14,6 +14,7 @@
 #define SCHEDLAB_FAIR_PULL_BPF_H
 
 #include <schedlab/balance_count.bpf.h>
+#include <schedlab/fair_newidle.bpf.h>
 #include <schedlab/fair_take.bpf.h>
 
 PARAMETER(u32, busy_factor, 0,
@@ -109,6 +110,7 @@ __noinline u32 fair_balance_level(u32 cpu, u32 level, u32 kind)
 	struct fair_queue *q = queue_of(cpu);
 	u32 key = 0, *failures;
 	struct attempt *a = bpf_map_lookup_elem(&attempts, &key);
+	bool all_pinned = false;
 
 	failures = q ? ELEMENT(q->failures, level) : NULL;
 	if (!a || !failures)
@@ -130,13 +132,14 @@ __noinline u32 fair_balance_level(u32 cpu, u32 level, u32 kind)
 	a->prefer_siblings = prefers_siblings(level);
 	if (find_busiest_group(a) && find_busiest_queue(a)) {
 		pull_tasks(a);
-		q->looks_again = a->pinned && !a->movable && pass_over_source(a, q);
-		if (!a->moved && kind != BALANCE_NEW_IDLE && (a->movable || !a->pinned)) {
+		all_pinned = a->pinned && !a->movable;
+		q->looks_again = all_pinned && pass_over_source(a, q);
+		if (a->moved || all_pinned) {
+			*failures = 0;
+		} else if (kind != BALANCE_NEW_IDLE) {
 			++*failures;
 			a->failures = *failures;
 			push_running(a);
-		} else if (a->moved || a->pinned) {
-			*failures = 0;
 		}
 		set_imbalanced(a, a->pinned && a->imbalance > 0);
 	} else {
@@ -144,7 +147,7 @@ __noinline u32 fair_balance_level(u32 cpu, u32 level, u32 kind)
 	}
 	set_idle_scan(a);
 	if (kind != BALANCE_NEW_IDLE && !q->looks_again)
-		rest(q, level, a->domain.end - a->domain.first, a->moved, a->pinned && !a->movable);
+		rest(q, level, a->domain.end - a->domain.first, a->moved, all_pinned);
 	return a->moved;
 }
 
@@ -330,20 +333,19 @@ static bool balance_new_idle(s32 cpu, u64 now)
 		return false;
 	on_balance(cpu, now);
 	begin_levels(q);
+	q->levels_began = bpf_ktime_get_ns();
 	bpf_for(step, 0, MAX_DOMAIN_LEVEL + nr_cpus) {
-		u32 level = next_level(q), moved;
-		u64 *cost = ELEMENT(q->newidle_cost, level), began = bpf_ktime_get_ns(), took;
+		bool again = q->looks_again;
+		struct newidle *level = ELEMENT(q->newidle, next_level(q));
+		u32 moved;
 
-		if (!cost)
+		if (!level || (!again && !has_time_to_look(q, level, now)))
 			break;
-		if (now - q->cost_decayed_at > NS_PER_S)
-			*cost = *cost * 253 / 256;
-		if (q->average_idle < *cost)
-			break;
-		moved = fair_balance_level(cpu, level, BALANCE_NEW_IDLE);
-		took = bpf_ktime_get_ns() - began;
-		if (took > *cost)
-			*cost = took;
+		if (!has_level(q->level) || (!again && !looks_for_tasks(level, now)))
+			continue;
+		moved = fair_balance_level(cpu, q->level, BALANCE_NEW_IDLE);
+		if (!q->looks_again)
+			count_look(q, level, moved, now);
 		if (moved)
 			return true;
 	}
@@ -394,9 +396,12 @@ static s32 init_balancing(void)
 		q->idle_scan = domain_size(LEVEL_CACHE, nr_cpus);
 		bpf_for(level, 1, MAX_DOMAIN_LEVEL + 1) {
 			u32 *interval = ELEMENT(q->interval_ms, level);
+			struct newidle *newidle = ELEMENT(q->newidle, level);
 
 			if (interval)
 				*interval = domain_size(level, nr_cpus);
+			if (newidle)
+				begin_newidle(newidle, cpu * MAX_DOMAIN_LEVEL + level, scx_bpf_now());
 		}
 	}
 	return error;

@@ -38,6 +38,16 @@ static inline bool is_4_9(void)
 	return version == LINUX_4_9;
 }
 
+static inline bool has_newidle_chance(void)
+{
+	return version == LINUX_6_1;
+}
+
+static inline bool has_newidle_rate(void)
+{
+	return false;
+}
+
 #include <schedlab/fair_state.bpf.h>
 
 /* A sleeper is in no queue. */

@@ -4,7 +4,7 @@
  *
  * The waiting tasks of a CPU are in a dispatch queue, without the running one. A scheduler says before it includes
  * this what it wants of a task's and a queue's virtual time, as `struct task_clock` and `struct queue_clock`, which
- * Linux it follows, as is_4_9(), and answers the questions below.
+ * Linux it follows, as is_4_9(), has_newidle_chance() and has_newidle_rate(), and answers the questions below.
  *
  * A queue's fields are changed by its CPU or under its lock. Sums that other CPUs change when they move tasks are
  * added to atomically; what others read may be old by a moment, and a load average that loses such a change forgets it
@@ -64,6 +64,16 @@ struct {
 	__type(value, struct fair_task);
 } fair_tasks SEC(".maps");
 
+/* What a CPU has seen at a level when it ran out of tasks and looked for some there. */
+struct newidle {
+	u64 cost;	      /* the longest look, decayed */
+	u64 halved_at;	      /* of `calls` and `successes` */
+	u32 calls;
+	u32 successes;
+	u32 ratio;	      /* of 1024 such calls, how many look */
+	u32 drawn;	      /* the last random number */
+};
+
 struct fair_queue {
 	struct queue_clock clock;
 	u64 weight;	      /* of the tasks that run or wait in it, and of the groups */
@@ -83,13 +93,17 @@ struct fair_queue {
 	bool resched;	      /* the CPU shall pick again */
 	bool timer_armed;
 	struct load_average average;
+	u64 arriving;	      /* the part of the load whose tasks the CPU has not taken in yet */
+	u64 leaving;	      /* what went with tasks that woke elsewhere, since the load was brought to now */
 	u64 load_history[5];  /* load by tick, smoothed over 2^k ticks */
 	u64 history_ticks;
 	u64 idle_since;
 	u64 average_idle;
 	u64 balanced_at[MAX_DOMAIN_LEVEL + 1];
-	u64 newidle_cost[MAX_DOMAIN_LEVEL + 1];
+	struct newidle newidle[MAX_DOMAIN_LEVEL + 1];
 	u64 cost_decayed_at;
+	u64 levels_began;     /* when it last looked for a task before it would idle */
+	u64 level_began;      /* the same at its current level */
 	u32 interval_ms[MAX_DOMAIN_LEVEL + 1];
 	u32 failures[MAX_DOMAIN_LEVEL + 1];
 	u32 imbalanced;	      /* levels at which allowed CPUs stood in the way, as bits */
@@ -200,6 +214,7 @@ static inline void update_queue_load(struct fair_queue *q, u64 now)
 {
 	u64 runnable_rate = is_4_9() ? q->weight : q->nr_running * LOAD_UTIL_MAX;
 
+	q->leaving = 0;
 	load_average_update(&q->average, now, q->weight, runnable_rate, load_rule() | (q->running ? LOAD_RUNNING : 0));
 }
 

@@ -169,6 +169,12 @@ static inline void load_take(u64 *from, u64 amount)
 	*from = *from > amount ? *from - amount : 0;
 }
 
+/* By how much a load has grown; other CPUs may change it at the same time. */
+static inline u64 load_growth(u64 before, u64 after)
+{
+	return after > before ? after - before : 0;
+}
+
 /* A task's averages join those of a queue, at the queue's point of time. */
 static inline void load_average_attach(struct load_average *queue, struct load_average *task, enum load_rule rule)
 {

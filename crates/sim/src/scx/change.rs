@@ -123,11 +123,11 @@ impl Sim {
         }
         change(self);
         match state {
-            State::Runnable if requeue => self.enqueue_task(slot, 0),
+            State::Runnable if requeue => self.enqueue_task(slot, cpu, 0),
             // It never leaves its CPU, and so the policy is not asked where it is to go. If its slice is over the CPU chooses
             // (`task_tick_scx`).
             State::Running if requeue => {
-                self.begin_runnable(slot, 0);
+                self.begin_runnable(slot, cpu, 0);
                 self.set_next(cpu, slot, 0);
             }
             _ => {}
@@ -174,7 +174,7 @@ impl Sim {
         if self.core.entity(slot).is_realtime() {
             return self.enqueue_realtime(slot);
         }
-        self.enqueue(slot, 0);
+        self.enqueue(slot, to, 0);
         if self.core.cpu(to).current == NONE {
             self.core.request_resched(to);
         }

@@ -96,13 +96,13 @@ impl Sim {
         match state {
             State::Sleeping => {}
             State::Runnable => {
-                self.enqueue_task(slot, 0);
+                self.enqueue_task(slot, cpu, 0);
                 if self.core.cpu(cpu).current == NONE {
                     self.core.request_resched(cpu);
                 }
             }
             State::Running => {
-                self.begin_runnable(slot, 0);
+                self.begin_runnable(slot, cpu, 0);
                 self.set_next(cpu, slot, 0);
                 self.core.request_resched(cpu);
             }

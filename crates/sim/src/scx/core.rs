@@ -136,6 +136,8 @@ pub struct Core {
     pub running_slot: u32,
     /// The CPU it runs on.
     pub this_cpu: u32,
+    /// The CPU whose run queue is locked meanwhile, where one is.
+    pub locked_cpu: u32,
     /// The CPU that looks for its next task (`SCX_RQ_IN_BALANCE`).
     pub balancing: u32,
     /// Iterators over queues.
@@ -247,6 +249,7 @@ impl Core {
             running_op: None,
             running_slot: NONE,
             this_cpu: 0,
+            locked_cpu: 0,
             balancing: NONE,
             told_ns: 0,
             iterators: Iterators::default(),

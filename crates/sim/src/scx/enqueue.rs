@@ -71,11 +71,19 @@ impl Sim {
         }
         // Not for a new task (`wake_up_new_task`).
         let selected = if selected && wake_flags & SCX_WAKE_FORK == 0 { SCX_ENQ_CPU_SELECTED } else { 0 };
-        self.enqueue_task(slot, enqueue_flags | selected);
+        let from = if self.is_taken_in(cpu, wake_flags) { cpu } else { here };
+        self.enqueue_task(slot, from, enqueue_flags | selected);
         // A task of the policy is above the idle class, wherever it was put.
         if self.core.cpu(cpu).current == NONE {
             self.core.request_resched(cpu);
         }
+    }
+
+    /// Whether an idle CPU takes a task that wakes into its queues itself, and not the CPU that wakes it (`ttwu_queue_cond`).
+    #[inline(always)]
+    fn is_taken_in(&self, cpu: u32, wake_flags: u64) -> bool {
+        let is_new = wake_flags & SCX_WAKE_FORK != 0;
+        !is_new && self.ops.flag(SCX_OPS_ALLOW_QUEUED_WAKEUP) && self.core.cpu(cpu).current == NONE
     }
 
     /// The CPU that wakes a task pays for the choice of a CPU, if there is one.
@@ -109,7 +117,7 @@ impl Sim {
         if !self.ops.has(Op::SelectCpu) {
             return (self.default_cpu(slot, here, flags), true);
         }
-        let chosen = self.call_direct(Op::SelectCpu, here, slot, [address, previous as u64, flags]) as i32;
+        let chosen = self.call_direct(Op::SelectCpu, here, here, slot, [address, previous as u64, flags]) as i32;
         if chosen < 0 || chosen as u32 >= self.core.cpus.len() {
             if !self.has_failed() {
                 let name = self.core.world.name(slot);
@@ -147,16 +155,17 @@ impl Sim {
         }
     }
 
-    /// A task that wants a CPU and holds none meets the policy.
+    /// A task that wants a CPU and holds none meets the policy. What the policy does then runs on the CPU `here`, which wakes the
+    /// task.
     #[inline(always)]
-    pub fn enqueue_task(&mut self, slot: u32, flags: u64) {
-        self.begin_runnable(slot, flags);
-        self.enqueue(slot, flags);
+    pub fn enqueue_task(&mut self, slot: u32, here: u32, flags: u64) {
+        self.begin_runnable(slot, here, flags);
+        self.enqueue(slot, here, flags);
     }
 
     /// The policy hears that a task wants a CPU.
     #[inline(always)]
-    pub fn begin_runnable(&mut self, slot: u32, flags: u64) {
+    pub fn begin_runnable(&mut self, slot: u32, here: u32, flags: u64) {
         let now = self.core.world.now_ns;
         let entity = self.core.entity_mut(slot);
         let (cpu, address) = (entity.cpu, entity.address);
@@ -166,12 +175,12 @@ impl Sim {
         (task.on_rq, task.se.on_rq, task.__state) = (1, 1, 0);
         self.core.begin_waiting(slot);
         self.core.count_policy_task(cpu, true);
-        self.call(Op::Runnable, cpu, slot, [address, flags]);
+        self.call_for(Op::Runnable, here, cpu, slot, [address, flags]);
     }
 
     /// Asks the policy where a runnable task is to go (`do_enqueue_task`).
     #[inline(always)]
-    pub fn enqueue(&mut self, slot: u32, flags: u64) {
+    pub fn enqueue(&mut self, slot: u32, here: u32, flags: u64) {
         let is_online = self.core.is_online(self.core.entity(slot).cpu);
         let on_its_own = !self.ops.has(Op::Enqueue) || self.core.exit.is_some() || !is_online;
         if self.core.immediate.is_used {
@@ -191,7 +200,7 @@ impl Sim {
         }
         entity.enqueues += 1;
         entity.custody = Custody::Queueing;
-        self.call_direct(Op::Enqueue, cpu, slot, [address, flags]);
+        self.call_direct(Op::Enqueue, here, cpu, slot, [address, flags]);
         let tells_custody = self.core.tells_custody;
         let entity = self.core.entity_mut(slot);
         match entity.direct.take() {

@@ -104,7 +104,7 @@ impl Sim {
         slots.sort_by_key(|&slot| std::cmp::Reverse(self.core.world.tasks[slot].ready_ns));
         for slot in slots {
             self.dequeue_task(slot, SCX_DEQ_SCHED_CHANGE);
-            self.enqueue_task(slot, 0);
+            self.enqueue_task(slot, cpu, 0);
         }
     }
 

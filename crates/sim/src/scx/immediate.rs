@@ -135,7 +135,8 @@ impl Sim {
     /// The policy is asked once more where a task is to go, for a reason that the task has meanwhile.
     pub fn enqueue_again(&mut self, slot: u32, reason: u64) {
         self.core.entity_mut(slot).task_mut().scx.flags |= reason as u32;
-        self.enqueue(slot, SCX_ENQ_REENQ);
+        let cpu = self.core.entity(slot).cpu;
+        self.enqueue(slot, cpu, SCX_ENQ_REENQ);
         self.core.entity_mut(slot).task_mut().scx.flags &= !(SCX_TASK_REENQ_REASON_MASK as u32);
     }
 }

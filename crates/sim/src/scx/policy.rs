@@ -195,23 +195,35 @@ impl Sim {
     /// any after the policy has failed, does nothing and gives zero.
     #[inline(always)]
     pub fn call<const N: usize>(&mut self, op: Op, cpu: u32, slot: u32, args: [u64; N]) -> u64 {
-        if self.ops.has(op) { self.call_elsewhere(op, cpu, slot, args) } else { 0 }
+        if self.ops.has(op) { self.call_elsewhere(op, cpu, cpu, slot, args) } else { 0 }
+    }
+
+    /// The same with the run queue of another CPU locked: where a CPU wakes a task for another.
+    #[inline(always)]
+    pub fn call_for<const N: usize>(&mut self, op: Op, cpu: u32, locked: u32, slot: u32, args: [u64; N]) -> u64 {
+        if self.ops.has(op) { self.call_elsewhere(op, cpu, locked, slot, args) } else { 0 }
     }
 
     /// There is one of it for each number of arguments.
     #[inline(never)]
-    fn call_elsewhere<const N: usize>(&mut self, op: Op, cpu: u32, slot: u32, args: [u64; N]) -> u64 {
-        self.call_here(op, cpu, slot, args)
+    fn call_elsewhere<const N: usize>(&mut self, op: Op, cpu: u32, locked: u32, slot: u32, args: [u64; N]) -> u64 {
+        self.call_here_for(op, cpu, locked, slot, args)
     }
 
     /// As [`Sim::call`], compiled into its caller: for what nearly every policy has and every switch calls.
     #[inline(always)]
     pub fn call_here<const N: usize>(&mut self, op: Op, cpu: u32, slot: u32, args: [u64; N]) -> u64 {
+        self.call_here_for(op, cpu, cpu, slot, args)
+    }
+
+    /// As [`Sim::call_for`], compiled into its caller.
+    #[inline(always)]
+    fn call_here_for<const N: usize>(&mut self, op: Op, cpu: u32, locked: u32, slot: u32, args: [u64; N]) -> u64 {
         let Some(program) = self.ops.program(op) else { return 0 };
         if self.core.exit.is_some() && op != Op::Exit {
             return 0;
         }
-        self.enter(op, cpu, slot);
+        self.enter(op, cpu, locked, slot);
         match self.vm.call(program, args, &mut self.core) {
             Ok(value) if !self.pays_for_instructions && !self.vm.has_leftovers() => {
                 self.core.running_op = None;
@@ -223,11 +235,11 @@ impl Sim {
     }
 
     #[inline]
-    fn enter(&mut self, op: Op, cpu: u32, slot: u32) {
+    fn enter(&mut self, op: Op, cpu: u32, locked: u32, slot: u32) {
         self.core.running_op = Some(op);
         self.core.running_slot = slot;
-        self.core.this_cpu = cpu;
-        self.core.update_clocks(cpu);
+        (self.core.this_cpu, self.core.locked_cpu) = (cpu, locked);
+        self.core.update_clocks(locked);
         let current = self.core.cpu(cpu).current_address;
         let current = if self.from_outside { 0 } else { current };
         *self.vm.moment() = Moment { now_ns: self.core.world.now_ns, current, cpu };
@@ -351,7 +363,7 @@ impl Sim {
         if self.has_failed() {
             return;
         }
-        self.enter(Op::Timer, cpu, NONE);
+        self.enter(Op::Timer, cpu, cpu, NONE);
         let result = self.vm.fire_timer(address, &mut self.core);
         self.leave(Op::Timer, cpu, NONE, result.map(|()| 0));
         self.tell_left_custody();
@@ -362,11 +374,11 @@ impl Sim {
         }
     }
 
-    /// Runs `op` while exactly one task may be put straight into a queue.
+    /// Runs `op` on a CPU, for another one or itself, while exactly one task may be put straight into a queue.
     #[inline(always)]
-    pub fn call_direct<const N: usize>(&mut self, op: Op, cpu: u32, slot: u32, args: [u64; N]) -> u64 {
+    pub fn call_direct<const N: usize>(&mut self, op: Op, cpu: u32, locked: u32, slot: u32, args: [u64; N]) -> u64 {
         self.core.direct_task = DirectTask::Expected(slot);
-        let result = self.call_here(op, cpu, slot, args);
+        let result = self.call_here_for(op, cpu, locked, slot, args);
         self.core.direct_task = DirectTask::None;
         result
     }

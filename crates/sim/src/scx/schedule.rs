@@ -179,7 +179,7 @@ impl Sim {
                 false => self.core.enqueue_in(cpu, slot, SCX_ENQ_HEAD),
             };
         }
-        self.enqueue(slot, if is_last { SCX_ENQ_LAST } else { 0 });
+        self.enqueue(slot, cpu, if is_last { SCX_ENQ_LAST } else { 0 });
     }
 
     /// From one task to another, either of which may be none.

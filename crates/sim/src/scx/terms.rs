@@ -56,9 +56,10 @@ impl Sim {
     /// A task that waits leaves its queue for the kernel's own (`scx_bypass`).
     fn bypass(&mut self, slot: u32) {
         let entity = self.core.entity(slot);
+        let cpu = entity.cpu;
         if entity.state == State::Runnable && !entity.is_realtime() {
             self.dequeue_task(slot, SCX_DEQ_SCHED_CHANGE);
-            self.begin_runnable(slot, 0);
+            self.begin_runnable(slot, cpu, 0);
         }
     }
 

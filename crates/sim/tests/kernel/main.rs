@@ -8,6 +8,7 @@ mod immediate;
 mod nodes;
 mod references;
 mod refused;
+mod waking;
 
 use schedlab_bpf::{Executor, Object};
 use schedlab_model::{scenario::Scenario, trace::Event, trace::EventKind};

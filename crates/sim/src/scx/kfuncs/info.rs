@@ -54,7 +54,7 @@ kernel_functions! {
 
     fn scx_bpf_locked_rq(call) -> u64 {
         let (base, stride) = call.core.run_queues;
-        base + stride * call.core.this_cpu as u64
+        base + stride * u64::from(call.core.locked_cpu)
     }
 
     fn scx_bpf_cpu_curr(call, cpu: i32) -> u64 {
@@ -90,7 +90,7 @@ kernel_functions! {
         }
         let Some(valid) = call.cpu(cpu) else { return Some(()) };
         // With a run queue locked, only its own CPU.
-        if call.locks_run_queue() && valid != call.core.this_cpu {
+        if call.locks_run_queue() && valid != call.core.locked_cpu {
             call.core.error(format!("Invalid target CPU {cpu}"));
         }
     }
