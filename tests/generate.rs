@@ -20,25 +20,16 @@ pub fn machine() -> impl Strategy<Value = Machine> {
     let cost = prop_oneof![3 => Just(0u64), 1 => 1u64..20_000];
     let costs = proptest::collection::vec(cost, Costs::NAMES.len());
     let instruction = prop_oneof![3 => Just(0u64), 1 => 1u64..2_000];
-    let mechanisms = any::<[bool; 7]>().prop_map(
-        |[
-            retry,
-            wake_one_by_one,
-            preempt_in_calls,
-            one_fork_at_a_time,
-            socket_lock,
-            pipe_keeps_two,
-            search_together,
-        ]| {
-            let others = Mechanisms { one_fork_at_a_time, socket_lock, pipe_keeps_two, ..Mechanisms::default() };
-            Mechanisms { retry, wake_one_by_one, preempt_in_calls, search_together, ..others }
-        },
-    );
-    (topology, tick, costs, instruction, mechanisms).prop_map(
-        |(topology, (tick, tick_offset), times, policy_instruction_ps, mechanisms)| {
+    let switches: Vec<&str> = Machine::mechanisms().filter(|name| !Costs::NAMES.contains(name)).collect();
+    let count = switches.len();
+    let off = proptest::sample::subsequence(switches, 0..=count);
+    (topology, tick, costs, instruction, off).prop_map(
+        |(topology, (tick, tick_offset), times, policy_instruction_ps, off)| {
             let mut costs = Costs { policy_instruction_ps, ..Costs::default() };
             costs.times_mut().into_iter().zip(times).for_each(|((_, cost), ns)| *cost = Time(ns));
-            Machine { tick, tick_offset, costs, mechanisms, topology, ..Machine::flat(1) }
+            let machine = Machine { tick, tick_offset, costs, topology, ..Machine::flat(1) };
+            off.into_iter()
+                .fold(machine, |machine, name| machine.without(name).expect("it has a mechanism of this name"))
         },
     )
 }

@@ -195,7 +195,7 @@ impl Sim {
     /// any after the policy has failed, does nothing and gives zero.
     #[inline(always)]
     pub fn call<const N: usize>(&mut self, op: Op, cpu: u32, slot: u32, args: [u64; N]) -> u64 {
-        if self.ops.has(op) { self.call_elsewhere(op, cpu, cpu, slot, args) } else { 0 }
+        self.call_for(op, cpu, cpu, slot, args)
     }
 
     /// The same with the run queue of another CPU locked: where a CPU wakes a task for another.
