@@ -33,6 +33,7 @@ mod score;
 mod search;
 #[path = "../../../../tests/skip.rs"]
 mod skip;
+mod stalls;
 mod strangers;
 mod study;
 mod sweep;

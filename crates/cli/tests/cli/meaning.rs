@@ -2,7 +2,15 @@
 //! and with margins of a tenth of a second and more, so that they hold on a machine that others use.
 
 use crate::lab::{Lab, is_done, may_virtualize};
+use crate::stalls::longest_stall_during;
 use serde_json::Value;
+use std::time::Duration;
+
+/// What the counts bear: less than their margins.
+const TOLERATED_STALL: Duration = Duration::from_millis(100);
+
+/// How often a run on this machine is made again because the machine stood still. The last one counts in any case.
+const ATTEMPTS: usize = 5;
 
 /// The roles of a run in each venue that works here.
 fn in_every_venue(scenario: &str) -> Vec<(&'static str, Value)> {
@@ -13,7 +21,20 @@ fn in_every_venue(scenario: &str) -> Vec<(&'static str, Value)> {
     if may_virtualize(&[kernel]) {
         places.push(("vm", in_guest));
     }
-    places.into_iter().map(|(venue, flags)| (venue, roles(scenario, flags))).collect()
+    places.into_iter().map(|(venue, flags)| (venue, undisturbed_roles(venue, scenario, flags))).collect()
+}
+
+/// The same, of a run during which this machine did not stand still, where that matters.
+fn undisturbed_roles(venue: &str, scenario: &str, flags: &[&str]) -> Value {
+    let attempts = if venue == "host" { ATTEMPTS } else { 1 };
+    for attempt in 1..attempts {
+        let (roles, stall) = longest_stall_during(|| roles(scenario, flags));
+        if stall < TOLERATED_STALL {
+            return roles;
+        }
+        println!("attempt {attempt}: the machine stood still for {stall:?}");
+    }
+    roles(scenario, flags)
 }
 
 fn roles(scenario: &str, flags: &[&str]) -> Value {
