@@ -3,16 +3,16 @@
 # Where rustup puts cargo, for shells whose PATH lacks it.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: help setup build demo python deb deb-test test lint fuzz sanitize soak endings bench studies playground docs clean
+.PHONY: help setup build demo python deb deb-test static static-test test lint fuzz sanitize soak endings bench studies playground docs docs-test clean
 
 help: ## list these verbs
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 8
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
 
 setup: ## install what the build needs: a C and a BPF compiler, Rust
 	@tools/setup
 
-build: setup ## make target/release/schedlab
-	cargo build --release --locked -p schedlab
+build: setup ## make target/release/schedlab; cargo needs no network for it
+	CARGO_NET_OFFLINE=true cargo build --release --locked -p schedlab
 
 demo: build ## compare schedulers on a busy machine, simulated and on this machine
 	target/release/schedlab compare scenarios/heavy-load.toml --policy fcfs,rr,mlfq
@@ -29,6 +29,13 @@ deb: build ## make the Debian package in target/deb
 deb-test: deb ## install the Debian package into a clean root and use it there
 	@tools/setup deb
 	@tools/deb test
+
+static: ## make one static file for any Linux, which only simulates
+	@tools/setup static
+	@tools/static
+
+static-test: static ## use it where nothing else is
+	@tools/static test
 
 test: ## run every test
 	@tools/setup test
@@ -65,6 +72,10 @@ playground: ## make the simulator in a page, target/playground.html
 docs: build python playground ## make the site in target/site, and the libraries' reference in target/doc
 	@tools/python site
 	cargo doc --locked --workspace --no-deps
+
+docs-test: docs ## ask the site's search a reader's questions, in a browser
+	@tools/setup test
+	@node tools/search/check.mjs
 
 clean: ## remove what was built
 	cargo clean

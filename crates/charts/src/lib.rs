@@ -18,6 +18,6 @@ pub use results::of_results;
 /// The program that draws specifications in a browser, or wherever else there is JavaScript: two scripts, in the order
 /// in which they must run. They define `vega` and `vegaLite`.
 pub const RUNTIME: [&str; 2] = [
-    include_str!(concat!(env!("OUT_DIR"), "/web/node_modules/vega/build/vega.min.js")),
-    include_str!(concat!(env!("OUT_DIR"), "/web/node_modules/vega-lite/build/vega-lite.min.js")),
+    include_str!("../web/node_modules/vega/build/vega.min.js"),
+    include_str!("../web/node_modules/vega-lite/build/vega-lite.min.js"),
 ];

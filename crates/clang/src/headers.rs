@@ -16,18 +16,25 @@ pub struct Upstream {
 }
 
 impl Upstream {
-    /// Asks cargo where the sources of the two packages lie that `manifest` pins; cargo downloads and checks them where
-    /// they are missing.
+    /// Asks cargo where the sources of the two packages lie that `manifest` pins. Nothing is downloaded here: `tools/fetch`
+    /// does, and cargo checks the hashes then.
     pub fn locate(manifest: &Path) -> Result<Upstream, String> {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let output = Command::new(cargo)
-            .args(["metadata", "--format-version=1", "--locked", "--filter-platform=x86_64-unknown-linux-gnu"])
+            .args([
+                "metadata",
+                "--format-version=1",
+                "--locked",
+                "--offline",
+                "--filter-platform=x86_64-unknown-linux-gnu",
+            ])
             .arg("--manifest-path")
             .arg(manifest)
             .output()
             .map_err(|e| format!("cannot run cargo: {e}"))?;
         if !output.status.success() {
-            return Err(format!("cannot get the headers of sched_ext:\n{}", String::from_utf8_lossy(&output.stderr)));
+            let why = String::from_utf8_lossy(&output.stderr);
+            return Err(format!("the headers of sched_ext are missing: run tools/fetch, which downloads them\n{why}"));
         }
         let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).map_err(|e| e.to_string())?;
         let folder = |name: &str| {

@@ -11,6 +11,9 @@ pub enum Lack {
         /// The capabilities.
         missing: String,
     },
+    /// Nothing in this program could.
+    #[error("recording takes libbpf, without which this schedlab was built")]
+    Build,
     /// The kernel does not tell its types.
     #[error("recording needs the kernel's own types, and {path} is missing; a kernel built with CONFIG_DEBUG_INFO_BTF has it", path = TYPES)]
     Types,
@@ -32,6 +35,7 @@ const CAP_BPF: u32 = 39;
 
 impl Lack {
     /// What can be seen before anything is tried.
+    #[cfg(feature = "libbpf")]
     pub(crate) fn check() -> Result<(), Lack> {
         if let Some(missing) = missing_here() {
             return Err(Lack::Rights { missing });
@@ -43,6 +47,7 @@ impl Lack {
     }
 
     /// Of an error in `step`.
+    #[cfg(feature = "libbpf")]
     pub(crate) fn of(step: &str, error: &libbpf_rs::Error) -> Lack {
         if error.kind() == libbpf_rs::ErrorKind::PermissionDenied {
             let missing = "CAP_BPF and CAP_PERFMON outside of any user namespace".into();

@@ -4,6 +4,9 @@
 //! [`Record`]s in the order of time. A [`Converter`] makes the events of [`schedlab_model::trace`] of them; both are of
 //! `schedlab_record`, which needs no kernel.
 //!
+//! Without the feature `libbpf` the same names are here, and neither records nor loads anything: such a program needs no library
+//! of the system.
+//!
 //! ```no_run
 //! use schedlab_kernel::{Filter, Recorder};
 //! let recorder = Recorder::start(&Filter { everything: true, ..Filter::default() }, 16 << 20)?;
@@ -13,33 +16,36 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod backlog;
+#[cfg(feature = "libbpf")]
+mod bpf;
+mod clock;
 mod counters;
-mod enumerators;
-mod followed;
+mod filter;
 mod lack;
 mod layout;
 mod log;
-mod order;
-mod preempt_count;
+mod policy;
 mod process;
-mod recorder;
-mod ring;
-mod scheduler;
 mod stats;
 mod tenure;
 mod usage;
-mod verifier;
-mod wire;
+#[cfg(not(feature = "libbpf"))]
+mod without;
 
+#[cfg(feature = "libbpf")]
+pub use bpf::{Recorder, Scheduler, VerifiedScheduler};
 pub use counters::{Counters, Rates};
-pub use enumerators::Enumerator;
+pub use filter::Filter;
 pub use lack::Lack;
-pub use layout::{layout, tick};
+pub use layout::{cpus, layout, tick};
+pub use policy::{Entries, Enumerator, LoadedProgram, SchedulerError, Setting};
 pub use process::{ProcessUse, SchedStat, process_use, schedstat};
-pub use recorder::{Filter, Recorder};
 pub use schedlab_record::{Comm, Converter, Departure, Gaps, Known, Record, RecordKind, Summary, Thread, Waker};
-pub use scheduler::{Entries, LoadedProgram, Scheduler, SchedulerError, Setting, VerifiedScheduler, cpus};
 pub use stats::{Cost, Losses, Stats};
 pub use tenure::{Tenure, Vacancy, has_sched_ext, is_vacant, operations};
 pub use usage::{Usage, Used};
+#[cfg(not(feature = "libbpf"))]
+pub use without::{Recorder, Scheduler, VerifiedScheduler};
+
+/// Whether this program can record and load policies at all.
+pub const HAS_LIBBPF: bool = cfg!(feature = "libbpf");

@@ -1,7 +1,22 @@
 //! What a recording came to.
 
-use crate::wire::KINDS;
 use serde::{Deserialize, Serialize};
+
+/// The kinds that programs write, by their number there.
+pub(crate) const KINDS: [&str; 12] = [
+    "switch",
+    "wakeup",
+    "migrate",
+    "fork",
+    "exec",
+    "exit",
+    "rename",
+    "running",
+    "softirq entry",
+    "softirq exit",
+    "tick",
+    "status",
+];
 
 /// Counts of a recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,7 +2,7 @@
 
 use crate::lack;
 use crate::log::Log;
-use crate::scheduler::SchedulerError;
+use crate::policy::SchedulerError;
 use std::fs;
 use std::time::{Duration, Instant};
 

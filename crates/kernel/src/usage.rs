@@ -1,6 +1,6 @@
 //! What a kernel counts of the use of its CPUs, and how much of it falls into the time between two looks.
 
-use crate::ring::monotonic_ns;
+use crate::clock::monotonic_ns;
 use std::fs;
 
 /// The counters at some moment: time by CPU from `/proc/stat`, waits from `/proc/pressure/cpu`.

@@ -149,9 +149,10 @@ impl VenueError {
     pub(crate) fn on_host(policy: &str, error: SchedulerError) -> VenueError {
         let (policy, why, was_in_charge) = (policy.to_string(), error.to_string(), error.was_in_charge());
         match error {
-            SchedulerError::NoSchedExt | SchedulerError::Rights(_) | SchedulerError::Taken(_) => {
-                VenueError::NotHere { policy, venue: crate::host::NAME, why }
-            }
+            SchedulerError::Build
+            | SchedulerError::NoSchedExt
+            | SchedulerError::Rights(_)
+            | SchedulerError::Taken(_) => VenueError::NotHere { policy, venue: crate::host::NAME, why },
             SchedulerError::Refused(_) | SchedulerError::Program(_) | SchedulerError::Ejected(_) => {
                 VenueError::Kernel { policy, why, was_in_charge }
             }

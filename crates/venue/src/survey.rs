@@ -6,6 +6,7 @@
 use crate::charge::Charge;
 use crate::host::kernel_release;
 use crate::policy::Policy;
+use crate::vm::built;
 use schedlab_kernel::Recorder;
 use schedlab_policy::PolicySpec;
 use schedlab_vm::engine::{EngineSpec, starts};
@@ -75,11 +76,12 @@ fn takes_policies() -> Result<(), String> {
 fn virtual_machine(spec: &EngineSpec) -> Support {
     let engine = spec.engine();
     let names: Vec<&str> = kernels::KNOWN.iter().map(|known| known.name).collect();
+    let probe = || engine.probe().and_then(|version| starts(engine).map(|()| version));
     let repeats = if engine.repeats() { "bit for bit" } else { "no: real time" };
     Support {
         venue: "vm",
         engine: Some(engine.name()),
-        works: engine.probe().and_then(|version| starts(engine).map(|()| version)),
+        works: built().map_err(|lack| lack.to_string()).and_then(|()| probe()),
         holds: vec![
             ("CPUs", format!("up to {}", engine.max_cpus())),
             ("time", engine.clock()),

@@ -39,6 +39,7 @@ pub struct VmVenue {
 
 impl VmVenue {
     fn engine(&self, cpus: u32) -> Result<EngineSpec, VmError> {
+        built()?;
         let spec = self.engine;
         let (name, most) = (spec.engine().name(), spec.engine().max_cpus());
         if cpus > most {
@@ -63,6 +64,12 @@ impl VmVenue {
             why: format!("the kernel {} has no sched_ext; --kernel debian:13-backports has", self.kernel),
         })
     }
+}
+
+/// Whether this program can have guests: each records what its kernel does.
+pub(crate) fn built() -> Result<(), VmError> {
+    let lack = || VmError::Lack("the venue `vm` takes libbpf, without which this schedlab was built".into());
+    schedlab_kernel::HAS_LIBBPF.then_some(()).ok_or_else(lack)
 }
 
 /// The first program of a guest, which lies where ours lies.

@@ -4,22 +4,10 @@
 //! a loader fills before it loads: the numbers are the kernel's and not those of the headers. As with upstream's loaders
 //! (`SCX_ENUM_INIT`, `scx_utils::import_enums!`) what a kernel does not have stays 0, by which a policy can tell.
 
-use crate::scheduler::{SchedulerError, Setting};
+use crate::policy::{Enumerator, SchedulerError, Setting};
 use libbpf_rs::btf::Btf;
 use libbpf_rs::btf::types::{Enum, Enum64};
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-
-/// A constant of an object that stands for an enumerator.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Enumerator {
-    /// Its name in the kernel.
-    pub name: String,
-    /// The data section of the object.
-    pub section: String,
-    /// Where in the section its eight bytes are.
-    pub offset: u64,
-}
 
 /// What to put into an object's data for its enumerators.
 pub fn fill(wanted: &[Enumerator]) -> Result<Vec<Setting>, SchedulerError> {

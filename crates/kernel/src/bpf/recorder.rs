@@ -1,10 +1,12 @@
 //! Loads the programs, follows processes, and ends.
 
-use crate::followed::Followed;
+use super::followed::Followed;
+use super::preempt_count;
+use super::ring::Rings;
+use crate::clock::monotonic_ns;
+use crate::filter::Filter;
 use crate::lack::Lack;
-use crate::preempt_count;
 use crate::process::{self, Shown};
-use crate::ring::{Rings, monotonic_ns};
 use crate::stats::{Cost, Losses, Stats};
 use libbpf_rs::query::{MapInfo, MapInfoIter};
 use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, MapType, Object, ObjectBuilder, OpenObject, ProgramInput};
@@ -16,21 +18,6 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::time::Duration;
 
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/recorder.bpf.o"));
-
-/// What to record.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Filter {
-    /// These processes with all their threads, all their descendants, and whatever these create.
-    pub tgids: Vec<i32>,
-    /// The whole machine.
-    pub everything: bool,
-    /// The soft interrupt in which the scheduler balances load.
-    pub softirq: bool,
-    /// The timer's tick. Kernels that do not tell where their functions are give none.
-    pub tick: bool,
-    /// On CPUs below this number also when they turn from idle to threads that are not of interest, and back.
-    pub others_below: u32,
-}
 
 /// Records what the scheduler does, from its start until it is stopped or dropped.
 pub struct Recorder {

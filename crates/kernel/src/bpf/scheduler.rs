@@ -1,56 +1,11 @@
 //! A policy in charge of this kernel.
 
-use crate::enumerators::{self, Enumerator};
+use super::enumerators;
+use super::verifier::in_lines_of_source;
+use crate::policy::{Entries, Enumerator, LoadedProgram, SchedulerError, Setting};
 use crate::tenure::{Tenure, Vacancy, until_disabled};
-use crate::verifier::in_lines_of_source;
 use libbpf_rs::{Link, MapCore, MapType, Object, ObjectBuilder, OpenObject, PrintLevel, ProgramType};
-use serde::{Deserialize, Serialize};
 use std::sync::{Mutex, PoisonError};
-
-/// Why a policy is not in charge.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SchedulerError {
-    /// No sched_ext.
-    #[error("this kernel has no sched_ext: it takes 6.12 or newer with CONFIG_SCHED_CLASS_EXT")]
-    NoSchedExt,
-    /// This process may not.
-    #[error("loading a policy needs {0}, which this process lacks; run it as root")]
-    Rights(String),
-    /// Another one is in charge.
-    #[error("the scheduler `{0}` is in charge of this kernel; stop it first")]
-    Taken(String),
-    /// The kernel refused it.
-    #[error("the kernel does not take the policy: {0}")]
-    Refused(String),
-    /// A program did not put its policy in charge.
-    #[error("{0}")]
-    Program(String),
-    /// It was in charge, and the kernel threw it out.
-    #[error("the kernel ejected the policy: {0}")]
-    Ejected(String),
-}
-
-impl SchedulerError {
-    /// Whether the policy was in charge before that.
-    pub fn was_in_charge(&self) -> bool {
-        matches!(self, SchedulerError::Ejected(_))
-    }
-}
-
-/// A value to be put into the object's data before it is loaded: section, offset, bytes.
-pub type Setting = (String, u64, Vec<u8>);
-
-/// How many entries a map is to have: its name, and the number.
-pub type Entries = (String, u32);
-
-/// A program as it was handed to the kernel: with its addresses, and with the subprograms that it calls.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LoadedProgram {
-    /// Its name.
-    pub name: String,
-    /// Its instructions, each as its eight bytes.
-    pub instructions: Vec<[u8; 8]>,
-}
 
 /// A policy that a kernel has verified and that is not in charge yet.
 pub struct VerifiedScheduler {
@@ -169,11 +124,6 @@ fn size(open: &mut OpenObject, (name, entries): &Entries) -> Result<(), Schedule
     let map = open.maps_mut().find(|map| map.name().to_string_lossy() == *name);
     let mut map = map.ok_or_else(|| SchedulerError::Refused(format!("there is no map {name}")))?;
     map.set_max_entries(*entries).map_err(refused)
-}
-
-/// The CPUs that this machine may have.
-pub fn cpus() -> u32 {
-    libbpf_rs::num_possible_cpus().map_or(1, |cpus| cpus as u32)
 }
 
 #[cfg(test)]

@@ -1,22 +1,8 @@
 //! The form of a record in the ring: must agree with bpf/recorder.bpf.c.
 
+#[cfg(test)]
+use crate::stats::KINDS;
 use schedlab_record::{Comm, Departure, Record, RecordKind, Thread, Waker};
-
-/// The kinds that programs write, by their number there.
-pub const KINDS: [&str; 12] = [
-    "switch",
-    "wakeup",
-    "migrate",
-    "fork",
-    "exec",
-    "exit",
-    "rename",
-    "running",
-    "softirq entry",
-    "softirq exit",
-    "tick",
-    "status",
-];
 
 const PREVIOUS_FOLLOWED: u16 = 4;
 const NEXT_FOLLOWED: u16 = 8;

@@ -6,8 +6,9 @@
 //! kernel its position after each record, and each time takes a cache line away from the CPUs that write; this one says
 //! it now and then.
 
-use crate::backlog::Backlog;
-use crate::order::Sorter;
+use super::backlog::Backlog;
+use super::order::Sorter;
+use crate::clock::monotonic_ns;
 use libbpf_rs::MapHandle;
 use memmap2::{Advice, MmapOptions, MmapRaw};
 use schedlab_record::Record;
@@ -206,12 +207,4 @@ fn edge(maps: &[MapHandle]) -> io::Result<OwnedFd> {
         }
     }
     Ok(poll)
-}
-
-/// The clock that the programs stamp records with.
-pub fn monotonic_ns() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the clock exists and there is place for its time.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }

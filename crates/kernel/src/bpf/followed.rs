@@ -1,6 +1,6 @@
 //! The processes that the programs follow.
 
-use crate::ring::keep_from_children;
+use super::ring::keep_from_children;
 use libbpf_rs::{MapCore, Object};
 use memmap2::{MmapOptions, MmapRaw};
 use std::os::fd::{AsFd, AsRawFd};

@@ -5,9 +5,9 @@
 //! everything earlier than T has been put here, so that all before it can be sorted and handed on: memory follows the
 //! largest distance between two such times, and not the length of the file.
 
-use crate::order::Sorter;
-use crate::ring::next_record;
-use crate::wire;
+use super::order::Sorter;
+use super::ring::next_record;
+use super::wire;
 use schedlab_record::Record;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, Write};
