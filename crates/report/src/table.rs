@@ -1,6 +1,6 @@
 //! Aligned columns.
 
-use crate::text::{columns_of, shorten, shorten_all};
+use crate::text::{columns_of, padded, shorten, shorten_all};
 use crate::{Style, Times, WIDTH};
 use schedlab_model::metric;
 
@@ -160,7 +160,7 @@ impl Column {
     }
 
     fn padded(&self, cell: &str, width: usize) -> String {
-        if self.is_words() { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
+        padded(cell, width, self.is_words())
     }
 
     fn width(&self) -> usize {
@@ -340,7 +340,7 @@ impl Table {
     fn shared_heads(&self, widths: &[usize], gap: usize) -> String {
         let head = |(from, until): (usize, usize)| {
             let width = span_width(&widths[from..until], gap);
-            format!("{:>width$}", ruled(&self.columns[from].over, width))
+            padded(&ruled(&self.columns[from].over, width), width, false)
         };
         self.spans().into_iter().map(head).collect::<Vec<_>>().join(&" ".repeat(gap)).trim_end().to_string()
     }

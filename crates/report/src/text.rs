@@ -1,10 +1,30 @@
 //! Lines of text.
 
 use crate::WIDTH;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// The columns that a text takes on a terminal, one for each character.
+/// The columns that a text takes on a terminal (Unicode Standard Annex 11): two for most letters of Chinese, Japanese and Korean,
+/// none for an accent of the letter before it.
 pub fn columns_of(text: &str) -> usize {
-    text.chars().count()
+    text.width()
+}
+
+/// A text with spaces behind it, or before it, up to that many columns.
+pub(crate) fn padded(text: &str, columns: usize, is_left: bool) -> String {
+    let gap = " ".repeat(columns.saturating_sub(columns_of(text)));
+    if is_left { format!("{text}{gap}") } else { format!("{gap}{text}") }
+}
+
+/// As much of the beginning of some letters as fits.
+fn begin(letters: impl Iterator<Item = char>, columns: usize) -> Vec<char> {
+    let mut room = columns;
+    let fits = |letter: &char| {
+        let width = letter.width().unwrap_or(0);
+        let fits = width <= room;
+        room = room.saturating_sub(width);
+        fits
+    };
+    letters.take_while(fits).collect()
 }
 
 /// Breaks a text at its spaces into lines of at most [`WIDTH`] columns. `first` is before the first line; the
@@ -31,9 +51,7 @@ pub(crate) fn shorten(text: &str, columns: usize) -> String {
     if columns_of(text) <= columns {
         return text.to_string();
     }
-    let mut short: String = text.chars().take(columns.saturating_sub(1)).collect();
-    short.push('…');
-    short
+    begin(text.chars(), columns.saturating_sub(1)).into_iter().chain(['…']).collect()
 }
 
 /// Texts of at most `columns` columns. Where their beginnings are the same, what is missing is left out in the middle.
@@ -48,14 +66,12 @@ pub(crate) fn shorten_all(texts: &[String], columns: usize) -> Vec<String> {
 
 /// A text of at most `columns` columns, with `…` for what is missing in the middle.
 fn shorten_within(text: &str, columns: usize) -> String {
-    let letters: Vec<char> = text.chars().collect();
-    if letters.len() <= columns {
+    if columns_of(text) <= columns {
         return text.to_string();
     }
-    let begin = columns.saturating_sub(1) / 2;
-    let end = columns.saturating_sub(1 + begin);
-    let ends = letters[..begin].iter().chain(['…'].iter()).chain(&letters[letters.len() - end..]);
-    ends.collect()
+    let half = columns.saturating_sub(1) / 2;
+    let end = begin(text.chars().rev(), columns.saturating_sub(1 + half));
+    begin(text.chars(), half).into_iter().chain(['…']).chain(end.into_iter().rev()).collect()
 }
 
 #[cfg(test)]
@@ -74,5 +90,16 @@ mod tests {
         let all = |texts: &[&str]| shorten_all(&texts.iter().map(|text| text.to_string()).collect::<Vec<_>>(), 7);
         assert_eq!(all(&["scheduler-a", "scheduler-b"]), ["sch…r-a", "sch…r-b"]);
         assert_eq!(all(&["scheduler-a", "role-number-b"]), ["schedu…", "role-n…"]);
+    }
+
+    #[test]
+    fn wide_letters_take_two_columns_and_accents_none() {
+        assert_eq!([columns_of("調整"), columns_of("e\u{301}"), columns_of("a")], [4, 1, 1]);
+        assert_eq!([padded("調整", 6, true), padded("調整", 6, false)], ["調整  ", "  調整"]);
+        assert_eq!(
+            [shorten("調整係り", 5), shorten("調整係り", 4), shorten("調整係り", 8)],
+            ["調整…", "調…", "調整係り"]
+        );
+        assert_eq!(shorten_within("調整係りの作業", 8), "調…作業");
     }
 }

@@ -17,6 +17,7 @@ use schedlab_model::{
     trace::{Event, EventKind, Reason, WakeSource},
 };
 use std::io::{self, BufWriter, Write};
+use unicode_width::UnicodeWidthStr;
 
 /// A trace of these events as text.
 pub fn render(header: &Header, events: &[Event]) -> String {
@@ -46,7 +47,7 @@ impl<W: Write> Encoder<W> {
         let Header { scenario, policy, venue, seed, cpus, .. } = header;
         let unit = if *cpus == 1 { "CPU" } else { "CPUs" };
         writeln!(out, "# {SCHEMA}: scenario {scenario}, policy {policy}, venue {venue}, seed {seed}, {cpus} {unit}")?;
-        let role = header.roles.iter().map(|role| role.name.chars().count()).max().unwrap_or(0);
+        let role = header.roles.iter().map(|role| role.name.width()).max().unwrap_or(0);
         // A slash and one digit; the odd name that is longer only shifts its own line.
         let name = role.max(2) + 2;
         Ok(Encoder {
@@ -127,7 +128,8 @@ impl<W: Write + Send> writer::Encoder for Encoder<W> {
         let (who, what) = self.describe(event);
         let width = if what.is_empty() { 0 } else { self.width };
         let cpu = format!("cpu{}", event.cpu);
-        let line = format!("{:>10}  {cpu:<4}  {who:<width$}  {what}", event.time);
+        let gap = " ".repeat(width.saturating_sub(who.width()));
+        let line = format!("{:>10}  {cpu:<4}  {who}{gap}  {what}", event.time);
         writeln!(self.out, "{}", line.trim_end())
     }
 
