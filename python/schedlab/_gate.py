@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from . import _schedlab
+from ._charts import Charts
 from ._runs import _Shown
 from ._schedlab import Frame
 
@@ -16,8 +17,9 @@ from ._schedlab import Frame
 class Gate(_Shown):
     """The checks of a gate. `print` shows those that failed or changed, as the command line does."""
 
-    def __init__(self, gated: _schedlab.Gated) -> None:
+    def __init__(self, gated: _schedlab.Gated, command: str) -> None:
         self._gated = gated
+        self._command = command
 
     @cached_property
     def data(self) -> dict[str, Any]:
@@ -43,10 +45,16 @@ class Gate(_Shown):
 
         Columns: ``scenario``, ``policy``, ``venue``, ``metric`` (its path in a result), ``unit``, ``against`` (the
         baseline, a revision or another policy; null for an absolute bound), ``from.number`` and ``to.number`` (both in
-        ``unit``), ``verdict``, ``why``. Where runs differ by chance, ``change.low`` and ``change.high`` are the ends of
+        ``unit``), ``verdict``, ``why``. ``allowed.least`` and ``allowed.most`` are the greatest decrease and increase
+        that the bounds allow, in ``unit``; null where a side has no bound. Where runs differ by chance, ``change.low`` and ``change.high`` are the ends of
         the interval of the difference. All intervals of a gate together hold with 95 %.
         """
         return self._gated.checks()
+
+    @cached_property
+    def charts(self) -> Charts:
+        """The charts of the page, as Altair objects: ``charts["changes"]``."""
+        return Charts(self._gated.charts())
 
     def to_junit(self) -> str:
         """The checks as JUnit XML, as `schedlab gate --junit` writes them."""
@@ -57,15 +65,19 @@ class Gate(_Shown):
         return self._gated.markdown()
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Writes JUnit XML into a file that ends in ``.xml``, and Markdown into one that ends in ``.md``.
+        """Writes the page with the changes as a chart into a file that ends in ``.html``, JUnit XML into one that ends
+        in ``.xml``, and Markdown into one that ends in ``.md``.
 
         :raises ValueError: the file ends in something else
         """
-        forms = {".xml": self.to_junit, ".md": self.to_markdown}
+        forms = {".html": self._to_html, ".xml": self.to_junit, ".md": self.to_markdown}
         form = forms.get(Path(path).suffix)
         if form is None:
-            raise ValueError(f"{fspath(path)}: name a file that ends in .xml or .md")
+            raise ValueError(f"{fspath(path)}: name a file that ends in .html, .xml or .md")
         Path(path).write_text(form(), encoding="utf-8")
+
+    def _to_html(self) -> str:
+        return self._gated.html(self._command)
 
     def __str__(self) -> str:
         return self._gated.show(False)
@@ -95,4 +107,5 @@ def gate(
     :raises InputError: the file cannot be used, or there is no baseline yet
     :raises RunError: the baseline cannot be written
     """
-    return Gate(_schedlab.gate(fspath(file), update=update, build=build, fresh=fresh, threads=threads))
+    gated = _schedlab.gate(fspath(file), update=update, build=build, fresh=fresh, threads=threads)
+    return Gate(gated, f"schedlab.gate({fspath(file)!r})")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import _schedlab
+from ._charts import Charts
 from ._schedlab import Frame
 
 if TYPE_CHECKING:
@@ -15,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Sweep:
-    """A sweep's table."""
+    """A sweep's table, with charts of it."""
 
     folder: str | PathLike[str]
     """Where it lies: Parquet files that together are the table."""
@@ -31,6 +34,19 @@ class Sweep:
     """How many of these are new; the others existed before."""
     failed: int
     """How many of all failed."""
+    _plan: _schedlab.Plan = field(repr=False, compare=False)
+    _table: _schedlab.Table = field(repr=False, compare=False)
+    _command: str = field(repr=False, compare=False)
+
+    @cached_property
+    def charts(self) -> Charts:
+        """The charts of the page, as Altair objects, by the number of their axis: ``charts["axis-0"]``, or
+        ``charts["axis-0-response_ns.p99"]`` where there are several roles."""
+        return Charts(self._table.charts(self._plan))
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Writes the page with charts that `schedlab sweep --report` writes."""
+        Path(path).write_text(self._table.html(self._plan, self._command), encoding="utf-8")
 
 
 def sweep(
@@ -66,4 +82,6 @@ def sweep(
         from ._dask import carry_out
 
         carry_out(client, spec, plan, table)
-    return Sweep(output, table.frame(plan), len(plan), missing - len(table.missing()), table.failed())
+    command = f"schedlab.sweep({spec!r}, {output!r})"
+    made = missing - len(table.missing())
+    return Sweep(output, table.frame(plan), len(plan), made, table.failed(), plan, table, command)

@@ -36,12 +36,17 @@ A lottery (Waldspurger and Weihl, OSDI 1994) in a few lines:
 
 from __future__ import annotations
 
+import difflib
 import random
 from typing import ClassVar
 
 from ._schedlab import Kernel, Task
 
 __all__ = ["Kernel", "Policy", "Task"]
+
+
+NEARLY = 0.83
+"""From this similarity of names on, one is taken for a misspelling of the other."""
 
 
 class Policy:
@@ -61,6 +66,22 @@ class Policy:
 
     flags: ClassVar[int] = 0
     """``SCX_OPS_*``."""
+
+    def __init_subclass__(cls, **kwargs: object) -> None:
+        """Refuses a method whose name is nearly that of an operation: the kernel would never call it.
+
+        :raises TypeError: with the operation that was probably meant
+        """
+        super().__init_subclass__(**kwargs)
+        operations = [name for name, value in vars(Policy).items() if callable(value) and not name.startswith("_")]
+        for name, value in vars(cls).items():
+            if not callable(value) or name.startswith("_") or hasattr(Policy, name):
+                continue
+            for meant in difflib.get_close_matches(name, operations, n=1, cutoff=NEARLY):
+                raise TypeError(
+                    f"{cls.__name__}: `{name}` is no operation of sched_ext; did you mean `{meant}`? A method of your own "
+                    f"with such a name begins with an underscore"
+                )
 
     def __init__(self, kernel: Kernel, seed: int) -> None:
         self.kernel = kernel

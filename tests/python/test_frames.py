@@ -70,3 +70,11 @@ def test_a_library_that_is_missing_is_told(small: dict[str, Any], monkeypatch: p
     monkeypatch.setitem(sys.modules, "polars", None)
     with pytest.raises(ImportError, match=r"pip install schedlab\[polars\]"):
         schedlab.run(small, policy="rr").roles.to_polars()
+
+
+def test_a_notebook_shows_a_small_table_with_units() -> None:
+    roles = schedlab.compare("heavy-load", policy="fcfs,rr,mlfq", duration="2s").roles
+    shown = roles._repr_html_()
+    assert shown.count("<tr>") == 2 + 3 and "<td" in shown
+    assert ">response_ns.mean</th>" in shown and ">ms</th>" in shown and ">per s</th>" in shown
+    assert "columns; <code>to_polars()</code> has all" in shown

@@ -171,3 +171,13 @@ def test_a_policy_hears_of_cpus_that_go_and_come() -> None:
     assert heard == [("offline", 1), ("online", 1)]
     with pytest.raises(schedlab.RunError, match="CPU 1 goes offline and the policy has no `cpu_offline`"):
         schedlab.run(scenario, policy=Fifo)
+
+
+@pytest.mark.parametrize(("name", "meant"), [("enque", "enqueue"), ("runable", "runnable"), ("select_cpus", "select_cpu")])
+def test_a_misspelt_operation_is_an_error(name: str, meant: str) -> None:
+    with pytest.raises(TypeError, match=f"`{name}` is no operation of sched_ext; did you mean `{meant}`"):
+        type("Mine", (Policy,), {name: lambda self, *words: None})
+
+
+def test_own_methods_may_have_other_names() -> None:
+    type("Mine", (Policy,), {"pick_the_next_task": lambda self: None, "_enque": lambda self: None, "queue": []})

@@ -57,6 +57,11 @@ def test_the_table_is_the_same_wherever_it_is_made(command_line: CommandLine, tm
     assert by_shell.count(b"\n") == 1 + 2 * 4 * 50
     sweep = schedlab.sweep(tmp_path / "sweep.toml", tmp_path / "file")
     assert (sweep.runs, sweep.made, sweep.failed) == (400, 400, 0)
+    lines = sweep.charts.specification("axis-0")
+    assert {row["scheduler"] for row in lines["data"]["values"]} == {"rr", "mlfq"}
+    assert len(lines["data"]["values"]) == 2 * 2 * 50
+    sweep.save(tmp_path / "sweep.html")
+    assert "By task.a.count" in (tmp_path / "sweep.html").read_text()
     assert rows(sweep.frame) == of_folder(tmp_path / "file") == by_shell
     assert rows(schedlab.sweep(DICTIONARY, tmp_path / "dictionary").frame) == by_shell
     assert schedlab.sweep(DICTIONARY, tmp_path / "file").made == 0

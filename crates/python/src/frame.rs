@@ -80,6 +80,11 @@ impl Frame {
         library(slf.py(), "pyarrow")?.call_method1("table", (slf,))
     }
 
+    /// The first rows, with units, for a notebook.
+    fn _repr_html_(&self) -> String {
+        crate::notebook::html(&self.schema, &self.batches)
+    }
+
     fn __repr__(&self) -> String {
         format!("Frame of {} rows: {}", self.__len__(), self.columns().join(", "))
     }

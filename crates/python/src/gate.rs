@@ -9,6 +9,8 @@ use crate::rows::{flatten, table};
 use pyo3::prelude::*;
 use schedlab_boundary::file;
 use schedlab_campaign::Runner;
+use schedlab_charts::Look;
+use schedlab_html::{Provenance, of_gate};
 use schedlab_regression::{Baseline, Gate, GateError, Plan, Report, Sources};
 use schedlab_report::Style;
 use schedlab_trace::Partial;
@@ -96,6 +98,16 @@ impl Gated {
             row
         });
         table(&rows.collect::<Vec<_>>(), &HEAD).into()
+    }
+
+    /// The charts of the page: name, title, caption and specification of each.
+    fn charts(&self) -> Vec<(String, String, String, String)> {
+        crate::job::charts(&of_gate(&self.report, Provenance::default()), Look::Light)
+    }
+
+    /// The page.
+    fn html(&self, command: String) -> String {
+        of_gate(&self.report, Provenance { commands: vec![command], ..Provenance::default() }).html()
     }
 
     /// As JUnit XML.

@@ -9,6 +9,7 @@ mod frame;
 mod gate;
 mod job;
 mod native;
+mod notebook;
 mod quota;
 mod read;
 mod recording;

@@ -10,6 +10,8 @@ use pyo3::types::{PyBytes, PyDict};
 use schedlab_boundary::file;
 use schedlab_campaign::Runner;
 use schedlab_catalogue::load_beside;
+use schedlab_charts::Look;
+use schedlab_html::{Document, Provenance, of_sweep};
 use schedlab_sweep::{Dataset, Plan as Model, Sweep, carry_out, make};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -121,9 +123,25 @@ impl Table {
         let (schema, batches) = read.map_err(IntoPython::into_python)?;
         Ok(Frame::new(schema, batches))
     }
+
+    /// The charts of the page: name, title, caption and specification of each.
+    fn charts(&self, py: Python<'_>, plan: &Bound<'_, Plan>) -> PyResult<Vec<(String, String, String, String)>> {
+        Ok(crate::job::charts(&self.page(py, plan, Provenance::default())?, Look::Light))
+    }
+
+    /// The page.
+    fn html(&self, py: Python<'_>, plan: &Bound<'_, Plan>, command: String) -> PyResult<String> {
+        Ok(self.page(py, plan, Provenance { commands: vec![command], ..Provenance::default() })?.html())
+    }
 }
 
 impl Table {
+    fn page(&self, py: Python<'_>, plan: &Bound<'_, Plan>, provenance: Provenance) -> PyResult<Document> {
+        let Plan { model, title } = plan.get();
+        let measured = interruptible(py, |_| self.locked().measured(model))?;
+        Ok(of_sweep(title, &measured.map_err(IntoPython::into_python)?, provenance))
+    }
+
     fn locked(&self) -> std::sync::MutexGuard<'_, Dataset> {
         self.model.lock().unwrap_or_else(PoisonError::into_inner)
     }
