@@ -18,6 +18,7 @@ mod table;
 
 pub use cell::{Cell, Options, PlanError, Subject, plan};
 pub use experiment::carry_out;
+pub use lists::List;
 pub use markdown::{SectionError, Target};
 pub use pair::{Against, Pair, PairError};
 pub use report::{Agreement, CellReport, CellVerdict, Counts, FigureReport, SCHEMA, Verdict, schema};

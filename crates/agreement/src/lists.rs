@@ -17,12 +17,12 @@ impl Figure {
 
 impl FigureReport {
     /// Which it is: `p99 of worker`.
-    pub(crate) fn name(&self) -> String {
+    pub fn name(&self) -> String {
         format!("{} of {}", self.figure.word(), self.role)
     }
 
     /// How far it is off, and within what.
-    pub(crate) fn deviation(&self) -> String {
+    pub fn deviation(&self) -> String {
         let figure = self.figure;
         let bound = format!("bound {} {}", 100.0 * self.bound, figure.unit());
         let why = self.why.as_deref().map_or(String::new(), |why| format!("; {why}"));
@@ -38,7 +38,7 @@ impl FigureReport {
 
 impl CellVerdict {
     /// In a word or two.
-    pub(crate) fn word(self) -> &'static str {
+    pub fn word(self) -> &'static str {
         match self {
             CellVerdict::Agrees => "agrees",
             CellVerdict::Undecided => "undecided",
@@ -87,7 +87,8 @@ impl CellReport {
 }
 
 /// A list below the table.
-pub(crate) struct List {
+pub struct List {
+    /// What the cells have in common.
     pub head: &'static str,
     /// Each line with the name of a cell before it.
     pub lines: Vec<(String, String)>,
@@ -95,7 +96,7 @@ pub(crate) struct List {
 
 impl Agreement {
     /// What is to be known of cells that do not agree, and of figures that were not judged.
-    pub(crate) fn lists(&self) -> Vec<List> {
+    pub fn lists(&self) -> Vec<List> {
         let of = |head, verdict: CellVerdict, told: &dyn Fn(&CellReport) -> String| {
             let cells = self.cells.iter().filter(|cell| cell.verdict == verdict);
             List { head, lines: cells.map(|cell| (cell.name(), told(cell))).collect() }

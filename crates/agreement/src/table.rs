@@ -86,7 +86,7 @@ impl Agreement {
     }
 
     /// How many cells there are, and what they have in common.
-    fn title(&self) -> String {
+    pub fn title(&self) -> String {
         let Counts { cells, .. } = self.counts;
         let plural = if cells == 1 { "" } else { "s" };
         let common = COMMON.iter().filter(|head| !self.differs(column(head)));
@@ -95,8 +95,8 @@ impl Agreement {
         format!("{cells} cell{plural}: {}", common.chain([copies]).collect::<Vec<_>>().join(", "))
     }
 
-    /// What all cells have in common is said above.
-    fn table(&self) -> Table {
+    /// The cells, without the columns that are the same in all.
+    pub fn table(&self) -> Table {
         let is_shown = |column: &&CellColumn| !COMMON.contains(&column.head) || self.differs(column);
         let columns = COLUMNS.iter().filter(is_shown).map(|column| {
             let cells: Vec<String> = self.cells.iter().map(column.cell).collect();
@@ -111,7 +111,8 @@ impl Agreement {
         self.cells.windows(2).any(|two| (column.cell)(&two[0]) != (column.cell)(&two[1]))
     }
 
-    fn summary_table(&self) -> Table {
+    /// How many cells ended how: all of them, and those of each family and policy.
+    pub fn summary_table(&self) -> Table {
         let rows = self.summary();
         let columns = COUNTS.iter().map(|(head, count)| {
             Column::numbers(head, rows.iter().map(|(_, counts)| count(counts).to_string()).collect::<Vec<_>>())

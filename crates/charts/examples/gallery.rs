@@ -5,7 +5,7 @@ mod rows;
 use schedlab_charts::{Kind, Look, png, svgs};
 use std::{error::Error, fs, path::PathBuf};
 
-/// A dark page, without which light text would are on nothing.
+/// A dark page, without which light text would be on nothing.
 const DARK_PAGE: &str = "#14171c";
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -1,5 +1,6 @@
 //! A chart: a kind, its rows, and what turns them into a whole specification.
 
+use crate::verdict::Mark;
 use crate::{Kind, colours};
 use serde_json::{Map, Value, json};
 
@@ -8,6 +9,9 @@ pub type Row = Map<String, Value>;
 
 /// With more cells than this in a panel, a map shows colours only.
 const CELLS_WITH_TEXT: usize = 150;
+
+/// With more words than this a chart of words has no row for each of them.
+const ROWS_OF_WORDS: usize = 12;
 
 /// The width of a chart that has one panel only, in pixels.
 const WIDE: u64 = 600;
@@ -51,7 +55,7 @@ pub struct Axes {
     pub x: Option<String>,
     /// The title of what goes up, with its unit.
     pub y: Option<String>,
-    /// The title of what a colour stands for, of a map.
+    /// The title of what a colour stands for, of a map and of lines that are not those of schedulers.
     pub value: Option<String>,
     /// Whether what goes across has a logarithmic scale. Rows without a positive value are then left out.
     pub log_x: bool,
@@ -107,6 +111,9 @@ impl Chart {
         if self.kind == Kind::Boundary && self.most_cells() > CELLS_WITH_TEXT {
             without_text(&mut whole);
         }
+        if self.kind == Kind::Status && self.distinct("word").len() > ROWS_OF_WORDS {
+            on_numeric_axis(&mut whole);
+        }
         each_encoding(&mut whole, &mut |encoding| self.complete(encoding));
         self.arrange_panels(&mut whole);
         whole
@@ -146,11 +153,17 @@ impl Chart {
                     let labels = self.distinct("scheduler");
                     let labels: Vec<&str> = labels.iter().filter_map(|label| label.as_str()).collect();
                     definition["scale"] = json!({"domain": labels, "range": colours(&labels)});
+                    if let Some(title) = self.axes.value.as_ref().filter(|_| self.kind == Kind::Lines) {
+                        definition["title"] = title.as_str().into();
+                    }
                 }
                 ("color", Some("series")) => {
                     let labels = self.distinct("series");
                     let labels: Vec<&str> = labels.iter().filter_map(|label| label.as_str()).collect();
                     definition["scale"] = json!({"domain": labels, "range": colours(&labels)});
+                }
+                ("color" | "shape", Some("verdict")) if self.kind == Kind::Deviation => {
+                    self.complete_verdict(channel, definition);
                 }
                 ("xOffset", Some("series")) => definition["scale"] = json!({"domain": self.distinct("series")}),
                 ("color", Some("value")) => self.complete_colour_of_values(definition),
@@ -159,6 +172,7 @@ impl Chart {
                 ("x", Some("x")) if self.kind == Kind::Grouped && !self.names_fit() => {
                     definition["axis"] = json!({"labelAngle": -35, "labelLimit": 260});
                 }
+                ("y", Some("word")) => definition["sort"] = json!(self.numbers_down("word")),
                 ("x", Some("percentile")) => definition["sort"] = json!(self.distinct("percentile")),
                 _ => {}
             }
@@ -215,6 +229,14 @@ impl Chart {
         }
     }
 
+    /// Only the verdicts that are there, each with its mark.
+    fn complete_verdict(&self, channel: &str, definition: &mut Value) {
+        let words = self.distinct("verdict");
+        let marks = words.iter().map(|word| Mark::of(word.as_str().unwrap_or_default()));
+        let range: Vec<&str> = marks.map(|mark| if channel == "color" { mark.colour } else { mark.shape }).collect();
+        definition["scale"] = json!({"domain": words, "range": range});
+    }
+
     /// A venue looks the same in every chart, and has no legend where all is from the same.
     fn complete_venue(&self, channel: &str, definition: &mut Value) {
         const VENUES: [(&str, [u8; 2], &str, f64); 4] = [
@@ -249,7 +271,7 @@ impl Chart {
             whole["columns"] = 1.into();
             whole["spec"]["width"] = WIDE.into();
         } else if !panels.len().is_multiple_of(columns) {
-            // Shared axes would also are below the place that is left empty.
+            // Shared axes would also be below the place that is left empty.
             whole["resolve"]["axis"]["x"] = "independent".into();
         }
         if panels.is_empty() {
@@ -265,6 +287,14 @@ impl Chart {
                 values.push(value);
             }
         }
+        values
+    }
+
+    /// The numbers of a field, the greatest first.
+    fn numbers_down(&self, field: &str) -> Vec<&Value> {
+        let mut values = self.distinct(field);
+        let number = |value: &Value| value.as_f64().unwrap_or(f64::NEG_INFINITY);
+        values.sort_by(|a, b| number(b).total_cmp(&number(a)));
         values
     }
 
@@ -309,4 +339,16 @@ fn without_text(whole: &mut Value) {
     if let Some(layers) = whole["spec"]["layer"].as_array_mut() {
         layers.retain(|layer| layer["mark"]["type"] != "text");
     }
+}
+
+/// Words are numbers: of any range they fit on an axis of numbers, where each panel has its own.
+fn on_numeric_axis(whole: &mut Value) {
+    let spec = &mut whole["spec"];
+    spec["height"] = json!(220);
+    let Value::Object(encoding) = &mut spec["encoding"] else { return };
+    encoding.remove("yOffset");
+    encoding["y"] = json!({
+        "field": "word", "type": "quantitative", "title": "status", "scale": {"zero": false, "nice": true},
+    });
+    whole["resolve"] = json!({"scale": {"y": "independent"}});
 }

@@ -17,7 +17,8 @@ pub enum Kind {
     CpuLoad,
     /// How roles share CPU time as time goes by: `from_s`, `role`, `share` of 1.
     RoleShare,
-    /// What a scheduler takes its tasks for as time goes by: `time_s`, `task`, `word`.
+    /// The number that a scheduler publishes about each task, as time goes by: `time_s`, `task`, `word`. A dozen numbers have a
+    /// row each; more are on an axis of numbers.
     Status,
     /// Requests per second: `venue`, `role`, `nice`?, `per_s`, `low`?, `high`?.
     Throughput,
@@ -45,11 +46,15 @@ pub enum Kind {
     /// Values over revisions: `panel`, `revision` (a word; rows are in order), `subject`, `value`, `change` (`first`, `higher`,
     /// `lower`, `same`), `verdict`.
     History,
+    /// How far values are from where they should be: `what`, `verdict`, `percent`? (off by), `low`?, `high`? (its interval),
+    /// `least`?, `most`? (what is allowed; open where absent), `first`, `last` (the ends of the axis, where what is further
+    /// off is drawn), `shown` (the values in words); no scheduler.
+    Deviation,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 16] = [
+    pub const ALL: [Kind; 17] = [
         Kind::Load,
         Kind::Percentiles,
         Kind::Distribution,
@@ -66,6 +71,7 @@ impl Kind {
         Kind::Grouped,
         Kind::Published,
         Kind::History,
+        Kind::Deviation,
     ];
 
     /// The name of its file, without `.vl.json`.
@@ -96,6 +102,7 @@ impl Kind {
             Kind::Grouped => ("grouped", include_str!("../specs/grouped.vl.json")),
             Kind::Published => ("published", include_str!("../specs/published.vl.json")),
             Kind::History => ("history", include_str!("../specs/history.vl.json")),
+            Kind::Deviation => ("deviation", include_str!("../specs/deviation.vl.json")),
         }
     }
 }

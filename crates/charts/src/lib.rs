@@ -8,6 +8,7 @@ mod colour;
 mod draw;
 mod kind;
 mod results;
+mod verdict;
 
 pub use chart::{Axes, Chart, Look, Row, is_wide};
 pub use colour::colours;

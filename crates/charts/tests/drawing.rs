@@ -26,6 +26,7 @@ fn marks(kind: Kind) -> &'static [(&'static str, usize)] {
         Kind::Grouped => &[("mark-rect", 24)],
         Kind::Published => &[("mark-rect", 10), ("mark-symbol", 4), ("mark-text", 1)],
         Kind::History => &[("mark-line", 4), ("mark-symbol", 8)],
+        Kind::Deviation => &[("mark-rect", 8), ("mark-rule", 3), ("mark-symbol", 3)],
     }
 }
 
@@ -58,7 +59,7 @@ fn every_kind_has_its_marks_in_every_look() {
 /// What is absent is said to be so, in words.
 #[test]
 fn rows_may_lack_what_is_not_known() {
-    for kind in [Kind::Percentiles, Kind::Throughput, Kind::Overhead, Kind::Bars, Kind::Published] {
+    for kind in [Kind::Percentiles, Kind::Throughput, Kind::Overhead, Kind::Bars, Kind::Published, Kind::Deviation] {
         let mut chart = rows::example(kind, "rr");
         for row in &mut chart.rows {
             for field in ["low", "high", "low_ms", "high_ms", "low_ratio", "high_ratio", "nice"] {

@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::files;
 use schedlab_boundary::Shown;
 use schedlab_report::Table;
-use schedlab_report::export::Form;
+pub use schedlab_report::export::Form;
 use std::path::PathBuf;
 
 /// Whether these files can be written.
@@ -13,7 +13,7 @@ pub fn check(exports: &[(Form, PathBuf)]) -> Result<(), Failure> {
 }
 
 /// Writes the tables into each file.
-pub fn write(exports: &[(Form, PathBuf)], tables: impl Fn() -> Vec<(&'static str, Table)>) -> Result<(), Failure> {
+pub fn write<T: AsRef<str>>(exports: &[(Form, PathBuf)], tables: impl Fn() -> Vec<(T, Table)>) -> Result<(), Failure> {
     exports
         .iter()
         .try_for_each(|(form, file)| files::write(file, Shown::document(&form.show(&tables())).as_str().as_bytes()))

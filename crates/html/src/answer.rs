@@ -48,3 +48,27 @@ pub fn confidence(comparison: &Comparison) -> String {
         None => format!("How sure: {many}."),
     }
 }
+
+/// What would make the answer surer, explain it or test it elsewhere.
+pub fn next(comparison: &Comparison) -> Vec<String> {
+    let results = &comparison.results;
+    let runs = results.first().map_or(1, Outcome::runs);
+    let has = |venue: &str| results.iter().any(|result| result.venue() == venue);
+    let is_recording = has("import");
+    let more = match runs {
+        1 => "Get intervals: add `--runs 30`.".to_string(),
+        runs => format!("Narrow the intervals: add `--runs {}`.", 4 * runs),
+    };
+    let why = "See why a task waited: `--trace FILE` keeps the events of a run, and `schedlab trace FILE queue` explains its \
+               longest wait.";
+    let elsewhere = "See whether it holds on other machines and under other loads: add `--vary machine.cpus=1,2,4`, or write a \
+                     sweep.";
+    let kernel = "See whether a real kernel agrees: add `--venue sim,vm`.";
+    let steps = [
+        (!is_recording && !comparison.is_exact(), more.as_str()),
+        (true, if is_recording { "See why a task waited: `schedlab trace FILE queue`." } else { why }),
+        (!is_recording && comparison.variants.is_empty(), elsewhere),
+        (has("sim") && !has("vm") && !has("host"), kernel),
+    ];
+    steps.into_iter().filter(|(applies, _)| *applies).map(|(_, step)| step.to_string()).collect()
+}

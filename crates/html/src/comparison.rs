@@ -1,6 +1,6 @@
 //! A comparison of schedulers as a page.
 
-use crate::answer::{answer, confidence};
+use crate::answer::{answer, confidence, next};
 use crate::document::{ColumnView, Document, Provenance, Section, TableView};
 use crate::evidence::Heard;
 use crate::pieces;
@@ -14,6 +14,9 @@ use schedlab_report::{Evidence, Quantity, others};
 
 /// The most rankings that a page shows.
 const MOST_RANKINGS: usize = 40;
+
+/// How many of them are in the first screen.
+const FIRST_RANKINGS: usize = 3;
 
 /// The page of a comparison, or of a single scheduler. `heard` holds what was gathered of each of its policies.
 pub fn of_comparison(comparison: &Comparison, heard: &[Heard], provenance: Provenance) -> Document {
@@ -38,6 +41,8 @@ pub fn of_comparison(comparison: &Comparison, heard: &[Heard], provenance: Prove
         answer: answer(comparison),
         confidence: confidence(comparison),
         cautions: comparison.cautions().into_iter().chain(comparison.failures.iter().cloned()).collect(),
+        ranking: comparison.conclusion.as_ref().map(|conclusion| TableView::of("", &conclusion.ranks(FIRST_RANKINGS))),
+        next: next(comparison),
         lead,
         sections: sections(comparison, heard, &roles, charts),
         provenance: Provenance { facts: [facts(comparison), provenance.facts].concat(), ..provenance },
@@ -86,14 +91,14 @@ fn sections(comparison: &Comparison, heard: &[Heard], roles: &[String], charts: 
         ..part("how", "How it comes about")
     };
     let says =
-        Section { charts: pieces::status(heard).into_iter().collect(), ..part("status", "What the policy says") };
+        Section { charts: pieces::status(heard).into_iter().collect(), ..part("status", "What the policy publishes") };
     let timelines = Section {
         paragraphs: vec![
             "The first run of each. Drag to move, turn the wheel or pinch to zoom, click on a task to follow it."
                 .into(),
         ],
         timelines: heard.iter().filter_map(|one| one.timeline.clone()).collect(),
-        ..part("timeline", "Who ran where")
+        ..part("timeline", "Which task ran where")
     };
     let all = [speed, how, says, timelines];
     conclusion(comparison)
@@ -112,7 +117,7 @@ fn conclusion(comparison: &Comparison) -> Option<Section> {
     let more = more.map(|more| format!("{more} smaller differences are left out; --json has all."));
     Some(Section {
         id: "conclusion".into(),
-        heading: "Who is best at what".into(),
+        heading: "Which scheduler is best at what".into(),
         paragraphs: std::iter::once(about.into()).chain(more).collect(),
         tables: vec![TableView::of("", &conclusion.table(MOST_RANKINGS))],
         ..Section::default()

@@ -23,6 +23,10 @@ pub fn of_contrast(pair: &Pair, cautions: Vec<String>, provenance: Provenance) -
         answer: pair.answer(),
         confidence: pair.basis(),
         cautions,
+        next: vec![
+            "See the moments themselves: `schedlab trace FILE queue --from TIME` shows what ran while a task waited."
+                .into(),
+        ],
         lead: means(pair),
         sections: vec![
             Section {
@@ -49,6 +53,7 @@ pub fn of_contrast(pair: &Pair, cautions: Vec<String>, provenance: Provenance) -
             },
         ],
         provenance,
+        ..Document::default()
     }
 }
 
@@ -89,6 +94,6 @@ fn shifts(place: usize, change: &Change) -> [Chart; 2] {
     };
     [
         of("where", "where it waited", "Time waited on each CPU, for each second.", &change.by_cpu),
-        of("had", "who had the CPU", "Who had the CPU for which it waited, for each second.", &change.by_had),
+        of("had", "what had the CPU", "What had the CPU for which it waited, for each second.", &change.by_had),
     ]
 }

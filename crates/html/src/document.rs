@@ -18,6 +18,10 @@ pub struct Document {
     pub confidence: String,
     /// What a reader has to know before believing the numbers.
     pub cautions: Vec<String>,
+    /// The answer as a short table: what is first, second and third.
+    pub ranking: Option<TableView>,
+    /// What a reader may do next, each in a sentence.
+    pub next: Vec<String>,
     /// The chart that shows the answer.
     pub lead: Option<Chart>,
     /// Why, and everything else.

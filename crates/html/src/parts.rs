@@ -7,7 +7,7 @@ use flate2::write::DeflateEncoder;
 use std::io::Write;
 
 /// The scripts of a timeline, in the order in which they build on one another.
-pub const TIMELINE: [&str; 9] = [
+pub const TIMELINE: [&str; 10] = [
     include_str!("../web/timeline-words.js"),
     include_str!("../web/timeline-data.js"),
     include_str!("../web/timeline-picture.js"),
@@ -16,6 +16,7 @@ pub const TIMELINE: [&str; 9] = [
     include_str!("../web/timeline-perfetto.js"),
     include_str!("../web/timeline-input.js"),
     include_str!("../web/timeline-page.js"),
+    include_str!("../web/timeline-print.js"),
     include_str!("../web/timeline.js"),
 ];
 
@@ -30,6 +31,18 @@ pub fn data_in_script(json: &str) -> String {
 /// Our own text inside of a script element: what would end the element is in strings there, if anywhere.
 pub fn in_script(text: &str) -> String {
     text.replace("</script", "<\\/script").replace("<!--", "<\\!--")
+}
+
+/// A text as markup: what would be markup in it is shown.
+pub fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '<' | '>' | '&' | '"' | '\'' => escaped += &format!("&#{};", u32::from(character)),
+            other => escaped.push(other),
+        }
+    }
+    escaped
 }
 
 /// Deflated, as base64.

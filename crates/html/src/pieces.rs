@@ -127,7 +127,7 @@ fn usage_rows(panel: &str, usage: &Usage, group: &GroupUsage) -> Vec<Row> {
     rows
 }
 
-/// What policies say about tasks over time.
+/// What policies publish about tasks over time.
 pub fn status(heard: &[Heard]) -> Option<Chart> {
     let rows = each_course(heard, |label, course, rows| {
         for words in course.statuses() {
@@ -141,9 +141,9 @@ pub fn status(heard: &[Heard]) -> Option<Chart> {
             }
         }
     });
-    let about = "The word that the policy publishes about a task: a level, a score, a priority; its README says which. \
+    let about = "The number that the policy publishes about a task: a level, a score, a priority; its README says which. \
                  The first tasks of the first run.";
-    (!rows.is_empty()).then(|| Chart::new(("status", "What the policy says of tasks", about), Kind::Status, rows))
+    (!rows.is_empty()).then(|| Chart::new(("status", "Status of tasks", about), Kind::Status, rows))
 }
 
 fn each_course(heard: &[Heard], mut add: impl FnMut(&str, &Course, &mut Vec<Row>)) -> Vec<Row> {

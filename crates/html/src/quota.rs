@@ -27,6 +27,11 @@ pub fn of_quota(answer: &Answer, provenance: Provenance) -> Document {
         ),
         answer: answer.policies.iter().map(of).collect::<Vec<_>>().join(" "),
         confidence: format!("How sure: {runs}."),
+        next: vec![
+            if answer.runs > 1 { "Narrow the intervals: more `--runs`." } else { "Get intervals: add `--runs 30`." }.into(),
+            "See what the control group gets at that setting: write it into the scenario, and `schedlab run` it with `--report`."
+                .into(),
+        ],
         lead: charts.next(),
         sections: vec![Section {
             id: "curve".into(),

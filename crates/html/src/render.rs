@@ -1,9 +1,9 @@
 //! A document as the text of a page.
 
 use crate::document::{Document, Section, TimelineView};
-use crate::parts::{STYLES, TIMELINE, data_in_script, in_script, packed};
+use crate::parts::{STYLES, TIMELINE, data_in_script, escaped, in_script, packed};
 use askama::Template;
-use schedlab_charts::{Chart, Look, RUNTIME};
+use schedlab_charts::{Chart, Kind, Look, RUNTIME};
 
 /// What the browser does with the page, before and after the timeline.
 const BEFORE: &str = include_str!("../web/tables.js");
@@ -32,6 +32,8 @@ struct Figure<'a> {
     id: &'a str,
     title: &'a str,
     caption: &'a str,
+    /// Whether the names of its rows take so much room that nothing else fits beside it.
+    has_long_names: bool,
     specification: String,
 }
 
@@ -82,8 +84,9 @@ impl Numbers {
     fn figure<'a>(&mut self, chart: &'a Chart) -> Figure<'a> {
         self.charts += 1;
         let specification = data_in_script(&chart.specification(Look::Light).to_string());
-        let Chart { id, title, caption, .. } = chart;
-        Figure { number: self.charts, id, title, caption, specification }
+        let Chart { id, title, caption, kind, .. } = chart;
+        let has_long_names = matches!(kind, Kind::Deviation | Kind::Published);
+        Figure { number: self.charts, id, title, caption, has_long_names, specification }
     }
 
     fn timeline<'a>(&mut self, view: &'a TimelineView) -> Timeline<'a> {
@@ -119,17 +122,6 @@ fn with_code(text: &str) -> String {
         parts.iter().enumerate().map(part).collect::<String>()
     };
     text.split('\n').map(line).collect::<Vec<_>>().join("\n")
-}
-
-fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '<' | '>' | '&' | '"' | '\'' => escaped += &format!("&#{};", u32::from(character)),
-            other => escaped.push(other),
-        }
-    }
-    escaped
 }
 
 #[cfg(test)]

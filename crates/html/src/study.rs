@@ -33,6 +33,10 @@ pub fn of_study(page: &Page, text: &str, command: &str) -> Document {
         subtitle: if page.quick { "The quick version.".into() } else { String::new() },
         answer: format!("{}.", page.summary()),
         confidence: page.goal.clone(),
+        next: vec![format!(
+            "Answer one question alone: `schedlab study {}:QUESTION`; `schedlab study {} --questions` lists them.",
+            page.name, page.name
+        )],
         sections: page.questions.iter().map(section).chain(items(&page.paper)).chain(overview(lead)).collect(),
         provenance: Provenance {
             facts: facts.into_iter().filter(|(_, fact)| !fact.is_empty()).collect(),

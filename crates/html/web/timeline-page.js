@@ -65,7 +65,7 @@
       const [until, end] = [data.keptUntil, data.runEnd].map((ns) => instant(ns, data.runEnd / 1e4));
       add(root, "p", "tl-note", `There was too much to keep: this ends at ${until}, the run at ${end}.`);
     }
-    if (data.all.start.length === 0) add(root, "p", "tl-note", "There are no slices: nothing says who ran where.");
+    if (data.all.start.length === 0) add(root, "p", "tl-note", "There are no slices: nothing says which task ran where.");
   }
 
   /** Builds what is around a canvas, and the canvas. `act` has what the buttons do. */

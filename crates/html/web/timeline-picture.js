@@ -267,8 +267,8 @@
 
   /** Colours that most people can tell apart, after Okabe and Ito, for a light and a dark ground. */
   const PALETTE = {
-    light: ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#8c7a00", "#7a7a7a"],
-    dark: ["#3f9fdf", "#f0b429", "#20b98d", "#dd94bb", "#e8743b", "#8fd0f5", "#c9b93b", "#a0a0a0"],
+    light: ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#6f3fd0", "#7a7a7a"],
+    dark: ["#3f9fdf", "#f0b429", "#20b98d", "#dd94bb", "#e8743b", "#8fd0f5", "#9a6cf5", "#a0a0a0"],
   };
 
   function fromHex(hex) {

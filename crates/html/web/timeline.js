@@ -121,6 +121,7 @@
 
     /** Fits the canvas to its place and to the screen's pixels. */
     resize() {
+      if (this.isOnPaper) return;
       const width = this.page.scroll.clientWidth;
       const ratio = globalThis.devicePixelRatio || 1;
       if (width === this.width && ratio === this.ratio) return;
@@ -161,7 +162,27 @@
       // A mere move keeps the scale to the last bit, and with it the columns that were painted.
       if (Math.abs(span - this.span) > this.span * 1e-9) this.span = span;
       this.from = Math.min(Math.max(start, 0), this.end - this.span);
+      if (!this.isFollowing) this.options.moved?.(this, this.range());
       this.invalidate();
+    }
+
+    /** Shows the time that another timeline was moved to, and tells none of it. */
+    follow([start, end]) {
+      this.isFollowing = true;
+      this.gliding = null;
+      this.panTo(start, end);
+      this.isFollowing = false;
+    }
+
+    /** Draws all of it as paper has it, until `backOnScreen`. */
+    onPaper() {
+      this.offPaper ??= timeline.print.onPaper(this, AXIS);
+    }
+
+    /** Draws again what was on the screen. */
+    backOnScreen() {
+      this.offPaper?.();
+      this.offPaper = null;
     }
 
     panBy(pixels) {
@@ -485,8 +506,8 @@
   /**
    * Shows a timeline in an element.
    * @param {Data} data what `decode` gave
-   * @param {{label?: string, colours?: Object<string, string> | Map<string, string>}} options the scheduler's name, and
-   * the colours of roles
+   * @param {{label?: string, colours?: Object<string, string> | Map<string, string>, moved?: Function}} options the
+   * scheduler's name, the colours of roles, and what is told of each move: the timeline and its range
    */
   function mount(element, data, options = {}) {
     return new Timeline(element, data, options);

@@ -124,6 +124,7 @@ mod tests {
             from: Some(Value::exact(20e6)),
             to: Some(Value::exact(25e6)),
             change: None,
+            allowed: None,
             verdict,
             why: vec!["worse by more than 1 %\u{1b}[31m".into()],
         }

@@ -263,6 +263,7 @@ mod tests {
             from: None,
             to: Some(Value::exact(value)),
             change: None,
+            allowed: None,
             verdict: Verdict::Met,
             why: Vec::new(),
         };

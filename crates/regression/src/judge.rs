@@ -2,7 +2,7 @@
 
 use crate::bound::Tolerance;
 use crate::language::Bounds;
-use crate::report::{Value, Verdict};
+use crate::report::{Allowed, Value, Verdict};
 use schedlab_metrics::statistics::{compare, mean_interval};
 use schedlab_model::metric::{Better, Metric};
 use schedlab_report::amount;
@@ -15,6 +15,8 @@ pub(crate) struct Judgement {
     pub why: Vec<String>,
     /// Between which values the change lies, where chance has a part.
     pub change: Option<(f64, f64)>,
+    /// Which changes the bounds allow; none where there is nothing that the value is held against.
+    pub allowed: Option<Allowed>,
 }
 
 /// Between which numbers something lies; both ends are the same where nothing is left to chance.
@@ -23,7 +25,8 @@ type Range = (f64, f64);
 /// Holds a value against its bounds. `from` is what it is held against, `level` that of each interval.
 pub(crate) fn judge(metric: &Metric, bounds: &Bounds, from: Option<&Value>, to: &Value, level: f64) -> Judgement {
     let show = |value: f64| amount(metric, value);
-    let mut judgement = Judgement { verdict: Verdict::Met, why: Vec::new(), change: None };
+    let allowed = from.map(|from| allowed(metric.better, bounds, from.number));
+    let mut judgement = Judgement { verdict: Verdict::Met, why: Vec::new(), change: None, allowed };
     if let Some(from) = from {
         let change = difference(from, to, level);
         judgement.change = change.filter(|(low, high)| low != high);
@@ -47,6 +50,24 @@ pub(crate) fn judge(metric: &Metric, bounds: &Bounds, from: Option<&Value>, to: 
         judgement.take(above(below, -min), &format!("below {}", show(min)));
     }
     judgement
+}
+
+/// Which changes from a value all bounds together allow.
+fn allowed(better: Better, bounds: &Bounds, from: f64) -> Allowed {
+    let mut allowed = Allowed { least: bounds.min.map(|min| min - from), most: bounds.max.map(|max| max - from) };
+    let narrower =
+        |old: Option<f64>, new: f64| Some(old.map_or(new, |old| if old.abs() < new.abs() { old } else { new }));
+    if let Some(worse) = &bounds.worse {
+        match better {
+            Better::Higher => allowed.least = narrower(allowed.least, -worse.of(from)),
+            _ => allowed.most = narrower(allowed.most, worse.of(from)),
+        }
+    }
+    if let Some(differs) = &bounds.differs {
+        allowed.least = narrower(allowed.least, -differs.of(from));
+        allowed.most = narrower(allowed.most, differs.of(from));
+    }
+    allowed
 }
 
 impl Judgement {
@@ -165,6 +186,25 @@ mod tests {
         let parts = bounds(tolerance("50 %", Unit::Count));
         assert_eq!(verdict("lost", parts, &nothing, &one), Verdict::Failed);
         assert_eq!(verdict("lost", bounds(tolerance("1", Unit::Count)), &nothing, &one), Verdict::Within);
+    }
+
+    #[test]
+    fn the_narrowest_bound_is_what_is_allowed() {
+        let bounds = Bounds {
+            worse: tolerance("3 %", Unit::Ns),
+            differs: tolerance("10 %", Unit::Ns),
+            max: Some(102.0),
+            ..Bounds::default()
+        };
+        let of = |path: &str, from: Option<&Value>| {
+            judge(known(path).metric, &bounds, from, &Value::exact(100.0), 0.95).allowed
+        };
+        let close = |value: Option<f64>, to: f64| value.is_some_and(|value| (value - to).abs() < 1e-6);
+        let response = of("response_ns.p99", Some(&Value::exact(100.0))).unwrap();
+        assert!(close(response.least, -10.0) && close(response.most, 2.0), "{response:?}");
+        let rate = of("throughput_per_s", Some(&Value::exact(100.0))).unwrap();
+        assert!(close(rate.least, -3.0) && close(rate.most, 2.0), "{rate:?}");
+        assert_eq!(of("response_ns.p99", None), None);
     }
 
     #[test]

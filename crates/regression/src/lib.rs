@@ -24,8 +24,9 @@ mod switches;
 pub use baseline::Baseline;
 pub use language::Gate;
 pub use plan::Plan;
-pub use report::{Counts, FirstDifference, Report, Row, Switch, Value, Verdict};
+pub use report::{Allowed, Counts, FirstDifference, Report, Row, Switch, Value, Verdict};
 pub use run::Outcomes;
+pub use show::{cases, table};
 pub use sources::Sources;
 
 use git::GitError;

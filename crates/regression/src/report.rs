@@ -16,6 +16,17 @@ pub struct Value {
     pub runs: Option<Vec<f64>>,
 }
 
+/// Between which changes a value may go; a side without a bound is absent.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Allowed {
+    /// The greatest decrease, as a number below zero.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub least: Option<f64>,
+    /// The greatest increase.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub most: Option<f64>,
+}
+
 /// What is said about a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -62,6 +73,9 @@ pub struct Row {
     /// Between which differences the change lies, where chance has a part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub change: Option<(f64, f64)>,
+    /// Which changes the bounds allow, in the unit of the metric.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allowed: Option<Allowed>,
     /// What is said about it.
     pub verdict: Verdict,
     /// Why.

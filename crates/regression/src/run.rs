@@ -136,8 +136,9 @@ impl Plan {
                 ..absent("there is nothing to hold it against: --update adds it to the baseline".into())
             }),
             (from, Ok(to)) => {
-                let Judgement { verdict, why, change } = judge(item.metric, &item.bounds, from.as_ref(), &to, level);
-                Some(Row { from, to: Some(to), change, verdict, why, ..bare })
+                let judged = judge(item.metric, &item.bounds, from.as_ref(), &to, level);
+                let Judgement { verdict, why, change, allowed } = judged;
+                Some(Row { from, to: Some(to), change, allowed, verdict, why, ..bare })
             }
         }
     }
@@ -156,6 +157,7 @@ impl Plan {
             from: None,
             to: None,
             change: None,
+            allowed: None,
             verdict: Verdict::Absent,
             why: Vec::new(),
         }

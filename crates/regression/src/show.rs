@@ -32,6 +32,12 @@ impl Report {
         page + &tables(&changed, style)
     }
 
+    /// All checks, a table for each case with its name.
+    pub fn tables(&self) -> Vec<(String, Table)> {
+        let rows: Vec<&Row> = self.checks.iter().collect();
+        cases(&rows).into_iter().map(|(name, rows)| (name, table(&rows))).collect()
+    }
+
     /// In a sentence, what came of it.
     pub fn headline(&self) -> String {
         let Counts { checks, failed, absent, inconclusive, better, within } = self.counts;
@@ -58,7 +64,7 @@ impl Report {
     }
 
     /// What there is to say below the table: reasons, first differences, cautions.
-    pub(crate) fn remarks(&self) -> Vec<String> {
+    pub fn remarks(&self) -> Vec<String> {
         let mut lines: Vec<String> = Vec::new();
         for row in self.checks.iter().filter(|row| !row.why.is_empty()) {
             let line = format!("{}: {}.", row.name(), row.why.join(", "));
@@ -74,25 +80,27 @@ impl Report {
 
 /// A table for each case, that with what is worst first.
 fn tables(rows: &[&Row], style: Style) -> String {
-    let mut cases: Vec<[&str; 3]> = Vec::new();
-    rows.iter().map(|row| row.case()).for_each(|case| {
-        if !cases.contains(&case) {
-            cases.push(case)
+    let of_case = |(name, rows): (String, Vec<&Row>)| format!("\n{}{}", wrap("", 2, &name), table(&rows).show(style));
+    cases(rows).into_iter().map(of_case).collect()
+}
+
+/// Rows by their cases, each with its name, in the order of the rows.
+pub fn cases<'a>(rows: &[&'a Row]) -> Vec<(String, Vec<&'a Row>)> {
+    let mut cases: Vec<([&str; 3], Vec<&Row>)> = Vec::new();
+    for row in rows {
+        match cases.iter_mut().find(|(case, _)| *case == row.case()) {
+            Some((_, own)) => own.push(row),
+            None => cases.push((row.case(), vec![row])),
         }
-    });
-    let of_case = |case: [&str; 3]| {
-        let rows: Vec<&Row> = rows.iter().copied().filter(|row| row.case() == case).collect();
-        format!(
-            "\n{}{}",
-            wrap("", 2, &format!("{} under {} in {}", case[0], case[1], case[2])),
-            table(&rows).show(style)
-        )
+    }
+    let named = |([scenario, policy, venue], rows): ([&str; 3], Vec<&'a Row>)| {
+        (format!("{scenario} under {policy} in {venue}"), rows)
     };
-    cases.into_iter().map(of_case).collect()
+    cases.into_iter().map(named).collect()
 }
 
 /// The rows of a case as a table.
-fn table(rows: &[&Row]) -> Table {
+pub fn table(rows: &[&Row]) -> Table {
     let column = |head: &str, of: &dyn Fn(&Row) -> String| Column::words(head, rows.iter().map(|row| of(row)));
     let numbers = |head: &str, of: &dyn Fn(&Row) -> String| Column::numbers(head, rows.iter().map(|row| of(row)));
     Table::new([
@@ -106,7 +114,7 @@ fn table(rows: &[&Row]) -> Table {
 
 impl Row {
     /// Whether a reader wants to see it.
-    pub(crate) fn is_worth_a_look(&self) -> bool {
+    pub fn is_worth_a_look(&self) -> bool {
         !matches!(self.verdict, Verdict::Same | Verdict::Met)
     }
 
@@ -120,7 +128,7 @@ impl Row {
     }
 
     /// One of its values with its unit.
-    pub(crate) fn shown(&self, value: &Option<Value>) -> String {
+    pub fn shown(&self, value: &Option<Value>) -> String {
         match (value, self.about()) {
             (Some(value), Some(metric)) => amount(metric, value.number),
             (Some(value), None) => value.number.to_string(),

@@ -528,6 +528,11 @@ impl Comparison {
         sources.join("; ")
     }
 
+    /// Whether nothing that was compared is random: further runs would give the same numbers.
+    pub fn is_exact(&self) -> bool {
+        self.conclusion.as_ref().is_some_and(Conclusion::is_exact)
+    }
+
     /// What the conclusion rests on, where it is not several runs.
     pub fn basis(&self) -> Option<String> {
         let conclusion = self.conclusion.as_ref()?;

@@ -25,13 +25,13 @@ impl Form {
     }
 
     /// The tables, each with its title.
-    pub fn show(self, tables: &[(&str, Table)]) -> String {
+    pub fn show<T: AsRef<str>>(self, tables: &[(T, Table)]) -> String {
         match self {
             Form::Markdown => {
-                tables.iter().map(|(title, table)| as_markdown(title, table)).collect::<Vec<_>>().join("\n")
+                tables.iter().map(|(title, table)| as_markdown(title.as_ref(), table)).collect::<Vec<_>>().join("\n")
             }
             Form::Csv => {
-                let rows = tables.iter().map(|(title, table)| csv(title, table)).collect::<String>();
+                let rows = tables.iter().map(|(title, table)| csv(title.as_ref(), table)).collect::<String>();
                 format!("table,row,column,value\n{rows}")
             }
         }

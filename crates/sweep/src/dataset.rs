@@ -127,6 +127,18 @@ impl Dataset {
         Ok((schema(plan), batches))
     }
 
+    /// The rows of the plan's runs.
+    pub(crate) fn rows(&self, plan: &Plan) -> Result<Vec<Row>, DatasetError> {
+        let index = by_name(plan);
+        let (_, batches) = self.batches(plan)?;
+        let of_batch = |batch: &RecordBatch| -> Vec<Row> {
+            let Some(names) = names(batch) else { return Vec::new() };
+            let known = |(at, name): (usize, Option<&str>)| row(batch, at, *index.get(name?)?, plan);
+            names.iter().enumerate().filter_map(known).collect()
+        };
+        Ok(batches.iter().flat_map(of_batch).collect())
+    }
+
     fn note(&mut self, rows: &[Row]) {
         for row in rows {
             self.failed += usize::from(row.error.is_some() && !self.has[row.run]);

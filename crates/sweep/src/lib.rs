@@ -7,6 +7,7 @@
 mod axis;
 mod dataset;
 mod language;
+mod measured;
 mod plan;
 mod rows;
 mod runner;
@@ -14,6 +15,7 @@ mod runner;
 pub use axis::{Axis, as_word};
 pub use dataset::{Dataset, DatasetError, encoded};
 pub use language::{Sweep, schema};
+pub use measured::{AxisView, Measured, Place, Point};
 pub use plan::{Plan, Run};
 pub use rows::Row;
 pub use runner::{Summary, carry_out, make};

@@ -2,6 +2,7 @@
 
 use crate::axis::{Axis, Kind, as_word, kind_of};
 use crate::language::{Method, NameOrTable, Sample, Sweep};
+use crate::measured::AxisView;
 use schedlab_campaign::{Case, Keeps, Place, seeds, spread};
 use schedlab_model::hash::sha256;
 use schedlab_model::rng::Rng;
@@ -28,6 +29,8 @@ pub struct Plan {
     pub(crate) measures: Vec<String>,
     /// For each point a value on each axis.
     points: Vec<Vec<Value>>,
+    /// How many axes are those of the grid; sampled ones come behind them.
+    grid_axes: usize,
     scenario: Scenario,
     policies: Vec<Candidate>,
     /// The runs, in their order.
@@ -95,6 +98,7 @@ impl Plan {
             columns,
             measures: spec.measures.clone(),
             points,
+            grid_axes: sweep.grid.len(),
             scenario: base,
             policies: Vec::new(),
             runs: Vec::new(),
@@ -112,6 +116,17 @@ impl Plan {
     /// Where the runs happen.
     pub(crate) fn venue(&self) -> VenueName {
         self.place.name
+    }
+
+    /// The columns of the axes that a table has besides those of policies and seeds.
+    pub(crate) fn own_axes(&self) -> impl Iterator<Item = &Column> {
+        self.columns.iter().filter(|column| column.is_own())
+    }
+
+    /// What a reader has to know of an axis.
+    pub(crate) fn view(&self, column: &Column) -> AxisView {
+        let is_sampled = column.index >= self.grid_axes;
+        AxisView { key: column.key.clone(), is_time: column.kind == Kind::Time, is_sampled }
     }
 
     /// The value of a run on the axis of a column.

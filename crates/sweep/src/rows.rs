@@ -61,7 +61,7 @@ pub(crate) fn schema(plan: &Plan) -> SchemaRef {
     };
     let word = |name: &str, nullable: bool| Field::new(name, DataType::Utf8, nullable);
     let mut fields = vec![word(RUN, false)];
-    fields.extend(own_axes(plan).map(axis));
+    fields.extend(plan.own_axes().map(axis));
     fields.extend([
         word(POLICY, false),
         word(VENUE, false),
@@ -71,10 +71,6 @@ pub(crate) fn schema(plan: &Plan) -> SchemaRef {
     fields.extend(plan.measures.iter().map(|measure| Field::new(measure, DataType::Float64, true)));
     fields.push(word(ERROR, true));
     Arc::new(Schema::new(fields))
-}
-
-fn own_axes(plan: &Plan) -> impl Iterator<Item = &Column> {
-    plan.columns.iter().filter(|column| column.is_own())
 }
 
 /// Rows as columns.
@@ -94,7 +90,7 @@ pub(crate) fn batch(plan: &Plan, rows: &[Row]) -> RecordBatch {
         }
     };
     let mut columns = vec![words(runs().map(|run| Some(run.name.clone())).collect())];
-    columns.extend(own_axes(plan).map(axis));
+    columns.extend(plan.own_axes().map(axis));
     columns.push(words(runs().map(|run| Some(plan.policy_name(run).to_string())).collect()));
     columns.push(words(runs().map(|_| Some(plan.venue().name().to_string())).collect()));
     columns.push(Arc::new(runs().map(|run| Some(run.seed)).collect::<UInt64Array>()));

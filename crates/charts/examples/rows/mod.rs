@@ -23,6 +23,7 @@ pub fn example(kind: Kind, first: &str) -> Chart {
         Kind::Grouped => grouped(&labels),
         Kind::Published => published(),
         Kind::History => history(&labels),
+        Kind::Deviation => deviation(),
     };
     let axes = match kind {
         Kind::Distribution => Axes { log_x: true, ..Axes::default() },
@@ -236,4 +237,18 @@ fn history(labels: &[&str]) -> Vec<Row> {
         };
         changes.iter().enumerate().map(row).collect()
     })
+}
+
+fn deviation() -> Vec<Row> {
+    let row = |what: &str, percent: Option<f64>, verdict: &str| {
+        let [low, high] = [-1.0, 1.0].map(|side| percent.map(|percent| percent + side));
+        object(json!({"what": what, "percent": percent, "low": low, "high": high, "least": -5.0, "most": 5.0,
+            "first": -15.0, "last": 15.0, "verdict": verdict, "shown": "10.1 ms → 10.4 ms"}))
+    };
+    vec![
+        row("locks under rr, p99 of worker", Some(1.3), "agrees"),
+        row("pipes under cfs, p50 of stage", Some(-40.0), "biased"),
+        row("sockets under rr, mean of client", Some(4.8), "undecided"),
+        row("io under ule", None, "failed"),
+    ]
 }

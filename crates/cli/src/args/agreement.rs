@@ -1,6 +1,8 @@
 //! The flags of `agreement`.
 
+use super::read_export;
 use schedlab_agreement::{Pair, PairError, Target};
+use schedlab_report::export::Form;
 use schedlab_venue::{EngineSpec, VenueName};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -67,6 +69,12 @@ pub struct AgreementArgs {
     /// Also write the tables into a page, between its marks for the section NAME
     #[arg(long, value_name = "FILE#NAME", value_parser = str::parse::<Target>)]
     pub markdown: Option<Target>,
+    /// Also write a page with charts of the cells
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
+    /// Also write the tables into a file: .md (Markdown) or .csv; may be repeated
+    #[arg(long, value_name = "FILE", value_parser = read_export)]
+    pub export: Vec<(Form, PathBuf)>,
     /// Also keep the traces of both runs under the first seed in this folder
     #[arg(long, value_name = "DIR")]
     pub keep: Option<PathBuf>,

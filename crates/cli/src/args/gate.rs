@@ -1,5 +1,7 @@
 //! The flags of `gate` and `bisect`.
 
+use super::read_export;
+use schedlab_report::export::Form;
 use std::path::PathBuf;
 
 /// How runs are made.
@@ -31,6 +33,12 @@ pub struct GateArgs {
     /// Also write Markdown, for the summary of a job
     #[arg(long, value_name = "FILE")]
     pub markdown: Option<PathBuf>,
+    /// Also write a page with the changes as a chart, and all checks
+    #[arg(long, value_name = "FILE.html", conflicts_with = "update")]
+    pub report: Option<PathBuf>,
+    /// Also write all checks as tables into a file: .md (Markdown) or .csv; may be repeated
+    #[arg(long, value_name = "FILE", value_parser = read_export)]
+    pub export: Vec<(Form, PathBuf)>,
     /// Also add what is measured to the history in this folder, instead of the gate's own
     #[arg(long, value_name = "DIR")]
     pub history: Option<PathBuf>,

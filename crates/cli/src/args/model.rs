@@ -1,7 +1,8 @@
 //! What `model` and `predict` take.
 
-use super::{SpecList, parse_list};
+use super::{SpecList, parse_list, read_export};
 use schedlab_policy::PolicySpec;
+use schedlab_report::export::Form;
 use std::path::PathBuf;
 
 /// What `model` takes.
@@ -39,6 +40,9 @@ pub struct PredictArgs {
     /// How many runs may happen at once; all cores by default; no influence on results
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub threads: Option<u32>,
+    /// Also write the tables into a file: .md (Markdown) or .csv; may be repeated
+    #[arg(long, value_name = "FILE", value_parser = read_export)]
+    pub export: Vec<(Form, PathBuf)>,
     /// Print JSON, the same bytes everywhere
     #[arg(long)]
     pub json: bool,

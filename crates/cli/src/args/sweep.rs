@@ -13,6 +13,9 @@ pub struct SweepArgs {
     /// Only show the number of runs
     #[arg(long)]
     pub plan: bool,
+    /// Also write a page with charts of every measure along every axis
+    #[arg(long, value_name = "FILE.html", conflicts_with = "plan")]
+    pub report: Option<PathBuf>,
     /// How many simulated runs happen in parallel; one for each CPU by default
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub threads: Option<u32>,

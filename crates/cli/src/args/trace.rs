@@ -1,8 +1,9 @@
 //! The flags of `trace`.
 
-use super::read;
+use super::{read, read_export};
 use clap::Subcommand;
 use schedlab_model::time::Time;
+use schedlab_report::export::Form;
 use schedlab_views::TaskChoice;
 use std::path::PathBuf;
 
@@ -18,6 +19,9 @@ pub struct TraceArgs {
     /// Also write the comparison as a page
     #[arg(long, value_name = "PAGE", requires = "against")]
     pub report: Option<PathBuf>,
+    /// Also write the tables of the comparison into a file: .md (Markdown) or .csv; may be repeated
+    #[arg(long, value_name = "FILE", requires = "against", value_parser = read_export)]
+    pub export: Vec<(Form, PathBuf)>,
     /// Print JSON
     #[arg(long, global = true)]
     pub json: bool,

@@ -3,11 +3,12 @@
 use super::calibrate;
 use crate::args::AgreementArgs;
 use crate::failure::{self, Failure};
-use crate::{files, interrupt, kept, output, page, progress};
+use crate::{export, files, interrupt, kept, output, page, progress};
 use schedlab_agreement::{Agreement, Cell, CellReport, Counts, Options, Pair, PlanError, Subject, carry_out, plan};
 use schedlab_campaign::{Runner, threads};
 use schedlab_catalogue as catalogue;
 use schedlab_catalogue::families::{self, Address, Family};
+use schedlab_html::{Provenance, of_agreement};
 use schedlab_model::machine::Machine;
 use schedlab_model::scenario::{Costs, MachineFile};
 use schedlab_venue::{Monitor, VenueName};
@@ -41,7 +42,10 @@ pub fn run(args: AgreementArgs) -> Result<(), Failure> {
     // Where nothing was seen, the page keeps what it says.
     let saw_nothing = agreement.counts.failed == agreement.counts.cells;
     let written = if monitor.is_stopped() || saw_nothing { Ok(()) } else { write(&args, &agreement) };
-    failure::all([printed, written, end(agreement.counts, &monitor)])
+    let provenance = Provenance { commands: vec![page::command()], ..Provenance::default() };
+    let html = args.report.as_deref().map_or(Ok(()), |file| page::write(file, &of_agreement(&agreement, provenance)));
+    let tables = || vec![("Cells", agreement.table()), ("Verdicts", agreement.summary_table())];
+    failure::all([printed, written, html, export::write(&args.export, tables), end(agreement.counts, &monitor)])
 }
 
 fn subject(name: &str) -> Result<Subject, Failure> {
@@ -71,6 +75,8 @@ fn check_files(args: &AgreementArgs) -> Result<(), Failure> {
         target.read().map_err(|error| Failure::Input(error.to_string()))?;
         files::check(Some(target.path()))?;
     }
+    files::check(args.report.as_deref())?;
+    export::check(&args.export)?;
     let Some(folder) = &args.keep else { return Ok(()) };
     files::check_folder(folder)?;
     let failed = |error| Failure::Failed(format!("cannot make {}: {error}", folder.display()));

@@ -108,7 +108,7 @@ fn show(args: &BisectArgs, pair: &[Sight; 2], runner: &Runner) -> Result<(), Fai
     if form == Form::Page {
         output::print("\n")?;
     }
-    against::show([&parent, &bad], ["parent", "first bad commit"], form, args.report.as_deref())
+    against::show([&parent, &bad], ["parent", "first bad commit"], form, (args.report.as_deref(), &[]))
 }
 
 /// The traces of two cases; none where a run was stopped.

@@ -2,9 +2,10 @@
 
 use crate::args::GateArgs;
 use crate::failure::{self, Failure};
-use crate::{files, interrupt, kept, output, progress};
+use crate::{export, files, interrupt, kept, output, page, progress};
 use schedlab_boundary::file;
 use schedlab_campaign::{Runner, threads};
+use schedlab_html::{Provenance, of_gate};
 use schedlab_regression::history::{self, HistoryError, Revision};
 use schedlab_regression::{Counts, Gate, GateError, Outcomes, Plan, Report, Sources};
 use schedlab_venue::Monitor;
@@ -13,7 +14,8 @@ use std::sync::Arc;
 
 /// Runs and judges, or writes the baseline.
 pub fn run(args: GateArgs) -> Result<(), Failure> {
-    files::check([&args.junit, &args.markdown].into_iter().flatten().map(|path| path.as_path()))?;
+    files::check([&args.junit, &args.markdown, &args.report].into_iter().flatten().map(|path| path.as_path()))?;
+    export::check(&args.export)?;
     let gate = read(&args.file)?;
     let folder = args.history.clone().or_else(|| Some(beside(&args.file).join(gate.history.as_ref()?)));
     folder.as_deref().map_or(Ok(()), files::check_folder)?;
@@ -89,7 +91,9 @@ fn print(args: &GateArgs, report: &Report) -> Result<(), Failure> {
 fn write(args: &GateArgs, report: &Report) -> Result<(), Failure> {
     let junit = args.junit.as_deref().map_or(Ok(()), |file| files::write(file, report.junit().as_bytes()));
     let markdown = args.markdown.as_deref().map_or(Ok(()), |file| files::write(file, report.markdown().as_bytes()));
-    failure::all([junit, markdown])
+    let provenance = Provenance { commands: vec![page::command()], ..Provenance::default() };
+    let html = args.report.as_deref().map_or(Ok(()), |file| page::write(file, &of_gate(report, provenance)));
+    failure::all([junit, markdown, html, export::write(&args.export, || report.tables())])
 }
 
 /// Adds what was measured to a history, if it is known of what.

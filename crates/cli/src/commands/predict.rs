@@ -1,8 +1,8 @@
 //! `schedlab predict`: what other schedulers would do to what was recorded.
 
 use crate::args::PredictArgs;
-use crate::failure::Failure;
-use crate::{interrupt, output, progress};
+use crate::failure::{self, Failure};
+use crate::{export, interrupt, output, progress};
 use schedlab_boundary::own::Folder;
 use schedlab_campaign::{Runner, threads};
 use schedlab_job::predict::{PredictError, Prediction, Question, predict};
@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 /// Models, checks, predicts and prints.
 pub fn run(args: &PredictArgs) -> Result<(), Failure> {
+    export::check(&args.export)?;
     let trace = TraceOf::recording(&args.recording)?;
     let folder = Folder::new().map_err(|error| Failure::Failed(format!("no folder for the model: {error}")))?;
     let question = Question {
@@ -25,11 +26,12 @@ pub fn run(args: &PredictArgs) -> Result<(), Failure> {
     interrupt::watch(&monitor)?;
     let runner = Runner::new(None, threads(args.threads), &monitor);
     let prediction = progress::show(&monitor, None, args.quiet, || predict(&question, &runner)).map_err(failed)?;
-    match args.json {
-        true => output::print_json(&prediction.to_json())?,
-        false => output::print(&prediction.show(output::style()))?,
-    }
-    ended(&prediction)
+    let printed = match args.json {
+        true => output::print_json(&prediction.to_json()),
+        false => output::print(&prediction.show(output::style())),
+    };
+    let exported = export::write(&args.export, || prediction.tables());
+    failure::all([printed, exported, ended(&prediction)])
 }
 
 /// Nothing is predicted where the recording cannot bear it.

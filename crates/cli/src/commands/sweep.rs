@@ -2,10 +2,11 @@
 
 use crate::args::SweepArgs;
 use crate::failure::Failure;
-use crate::{interrupt, kept, output, progress};
+use crate::{files, interrupt, kept, output, page, progress};
 use schedlab_boundary::file;
 use schedlab_campaign::{Runner, threads};
 use schedlab_catalogue::load_beside;
+use schedlab_html::{Listing, Provenance, of_sweep};
 use schedlab_sweep::{Dataset, Plan, Summary, Sweep, carry_out};
 use schedlab_venue::{Monitor, VenueError};
 use std::path::Path;
@@ -19,6 +20,7 @@ pub fn run(args: SweepArgs) -> Result<(), Failure> {
     let sweep = Sweep::parse(&text, &origin)?;
     let threads = threads(args.threads);
     let plan = plan(&sweep, &args.file, threads)?;
+    files::check(args.report.as_deref())?;
     let Some(folder) = args.output.filter(|_| !args.plan) else {
         return output::print(&format!("{}\n{} runs\n", sweep.title(), plan.runs.len()));
     };
@@ -32,6 +34,15 @@ pub fn run(args: SweepArgs) -> Result<(), Failure> {
     let summary = progress::show(&monitor, missing, args.quiet, || carry_out(&plan, &mut dataset, &runner))?;
     if !args.quiet {
         output::remark(&told(&summary, &folder));
+    }
+    // What was measured is worth a page also where some of it is missing.
+    if let Some(file) = &args.report {
+        let provenance = Provenance {
+            commands: vec![page::command()],
+            files: vec![Listing::file(&origin, &text)],
+            ..Provenance::default()
+        };
+        page::write(file, &of_sweep(&sweep.title(), &dataset.measured(&plan)?, provenance))?;
     }
     if summary.missing > 0 { Err(Failure::Interrupted) } else { Ok(()) }
 }

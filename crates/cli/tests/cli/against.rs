@@ -44,7 +44,7 @@ fn what_waits_longer_is_told_with_place_and_reason() {
     let web = page.lines().find(|line| line.starts_with("web ")).unwrap();
     assert!(web.ends_with("longer"), "{page}");
     assert!(words.contains("web waits 2.9") && words.contains("Where: cpu0 +"), "{page}");
-    assert!(words.contains("Who had the CPU meanwhile: hog +"), "{page}");
+    assert!(words.contains("What had the CPU meanwhile: hog +"), "{page}");
     // Why this CPU, why so long.
     assert!(words.contains("web/0 waited 304us from") && words.contains("hog/0 304us had the CPU"), "{page}");
     // The same both ways, and of a trace against itself nothing.
@@ -80,7 +80,12 @@ fn the_comparison_is_json_too() {
 #[test]
 fn the_comparison_is_a_page_too() {
     let lab = lab();
-    lab.out(&["trace", "new.parquet", "--against", "old.parquet", "--report", "page.html"]);
+    let exports = ["--export", "t.md", "--export", "t.csv"];
+    let command = ["trace", "new.parquet", "--against", "old.parquet", "--report", "page.html"];
+    lab.out(&[&command[..], &exports].concat());
+    let tables = std::fs::read_to_string(lab.path("t.md")).unwrap();
+    assert!(tables.contains("## How long the waits of each program are") && tables.contains("| web |"), "{tables}");
+    assert!(std::fs::read_to_string(lab.path("t.csv")).unwrap().starts_with("table,row,column,value\n"));
     let page = std::fs::read_to_string(lab.path("page.html")).unwrap();
     assert!(page.contains("<title>new.parquet against old.parquet</title>"));
     assert!(page.contains("web waits longer for a CPU than before"));
@@ -94,6 +99,7 @@ fn what_does_not_fit_is_one_line() {
         (&["trace", "new.parquet", "--against", "old.txt"], "old.txt"),
         (&["trace", "new.parquet", "--against", "old.parquet", "latency"], "leave the view out"),
         (&["trace", "new.parquet", "--report", "page.html"], "--against"),
+        (&["trace", "new.parquet", "--export", "t.md"], "--against"),
     ] {
         let output = lab.run(args);
         assert_eq!(output.code, Some(2), "{args:?}: {}", output.err);

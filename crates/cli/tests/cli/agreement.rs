@@ -79,7 +79,12 @@ fn a_cell_is_judged_and_its_guests_run_once() {
     let again = run(&lab, &kernel, &["--json"]);
     assert_eq!((guests(&lab), &again.out), (4, &first.out));
     // And the same build: everything.
-    let page = run(&lab, &kernel, &["--markdown", "page.md#one"]);
+    let files = ["--markdown", "page.md#one", "--report", "page.html", "--export", "cells.md"];
+    let page = run(&lab, &kernel, &files);
+    let tables = fs::read_to_string(lab.path("cells.md")).unwrap();
+    assert!(tables.contains("## Cells") && tables.contains("| alone | rr |"), "{tables}");
+    let report = fs::read_to_string(lab.path("page.html")).unwrap();
+    assert!(report.contains("1 of 1 cells agree.") && report.contains("alone under rr in "));
     assert!(page.err.contains("runs from before") && page.out.contains("\nalone "), "{page:?}");
     let page = fs::read_to_string(lab.path("page.md")).unwrap();
     assert!(page.starts_with("before\n") && page.ends_with("\nbehind\n"), "{page}");

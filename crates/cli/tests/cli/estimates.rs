@@ -73,13 +73,13 @@ fn too_much_is_refused_before_the_memory_is_gone() {
             "more than 1048576 tasks at once",
         ),
         (many.clone(), "4097 tables [[task]] are too many"),
-        (source("1us", 1000), "requests that nobody has answered"),
-        (source("1ns", 1), "requests that nobody has answered"),
+        (source("1us", 1000), "requests without an answer"),
+        (source("1ns", 1), "requests without an answer"),
         (source("1s", 4_000_000_000), "too many"),
         (
             task("loop = [{ post = \"s\", times = 1000000 }, { sleep = \"1ms\" }]")
                 + "[[task]]\nname = \"u\"\nloop = [{ wait = \"s\" }, { compute = \"1s\" }, { answer = true }]\n",
-            "requests that nobody has answered",
+            "requests without an answer",
         ),
         (
             task("loop = [{ wait = \"s\" }, { compute = \"1ns\" }]")

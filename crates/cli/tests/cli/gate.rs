@@ -353,6 +353,20 @@ fn the_documents_gate_and_workflow_work() {
 
 /// The project gates its own policies.
 #[test]
+fn a_gate_is_a_page_and_tables_too() {
+    let lab = Lab::with_small();
+    let gate =
+        "scenario = \"small.toml\"\npolicy = \"rr\"\n\n[[check]]\nmetric = \"response_ns.p99\"\nworse = \"1 %\"\n";
+    lab.write("small.gate.toml", gate);
+    lab.out(&["gate", "small.gate.toml", "--update", "--quiet"]);
+    let output = lab.run(&["gate", "small.gate.toml", "--quiet", "--report", "gate.html", "--export", "gate.md"]);
+    let page = std::fs::read_to_string(lab.path("gate.html")).unwrap_or_else(|_| panic!("{}", output.err));
+    assert!(page.contains("<h1>Gate small</h1>"));
+    let tables = std::fs::read_to_string(lab.path("gate.md")).unwrap();
+    assert!(tables.contains("## small under rr in sim") && tables.contains("| worker.response_ns.p99 |"), "{tables}");
+}
+
+#[test]
 fn the_shipped_policies_pass_the_projects_gate() {
     let gate = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../gates/shipped.gate.toml");
     let output = Lab::new().run(&["gate", gate.to_str().unwrap(), "--quiet"]);

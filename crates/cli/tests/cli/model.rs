@@ -58,6 +58,15 @@ fn a_prediction_has_its_self_check_and_intervals() {
 }
 
 #[test]
+fn the_tables_of_a_prediction_are_files_too() {
+    let lab = Lab::with_small();
+    recorded(&lab, "20s");
+    lab.out(&["predict", "t.parquet", "--policy", "fcfs", "--resamples", "5", "--quiet", "--export", "t.csv"]);
+    let table = std::fs::read_to_string(lab.path("t.csv")).unwrap();
+    assert!(table.contains("\nSelf-check,") && table.contains("\nPrediction,fcfs worker"), "{table}");
+}
+
+#[test]
 fn what_a_recording_does_not_bear_is_refused_with_its_reason() {
     let lab = Lab::with_small();
     recorded(&lab, "1s");

@@ -142,7 +142,7 @@ fn a_page_of_several_runs_shows_the_intervals_that_the_files_hold() {
     // What it comes to is what a comparison of the same runs comes to.
     let compared = lab.json(&["compare", "small.toml", "--policy", "rr,mlfq", "--runs", "12", "--json", "--quiet"]);
     let headline = compared["conclusion"]["headline"].as_str().unwrap();
-    assert!(page.contains(headline) && page.contains("Who is best at what"), "{headline}");
+    assert!(page.contains(headline) && page.contains("Which scheduler is best at what"), "{headline}");
 }
 
 #[test]

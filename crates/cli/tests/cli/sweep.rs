@@ -24,6 +24,19 @@ fn lab() -> Lab {
 }
 
 #[test]
+fn a_sweep_becomes_a_page() {
+    let lab = lab();
+    lab.out(&["sweep", "sweep.toml", "-o", "table", "--quiet", "--report", "page.html"]);
+    let page = fs::read_to_string(lab.path("page.html")).unwrap();
+    assert!(page.contains("<title>sweep</title>") && page.contains("By policy.quantum"));
+    // Not a word of it where nothing runs, and where the page cannot be written nothing does.
+    let output = lab.run(&["sweep", "sweep.toml", "--plan", "--report", "page.html"]);
+    assert_eq!(output.code, Some(2), "{}", output.err);
+    let output = lab.run(&["sweep", "sweep.toml", "-o", "other", "--report", "none/page.html"]);
+    assert!(output.code != Some(0) && !lab.path("other").exists(), "{}", output.err);
+}
+
+#[test]
 fn a_sweep_becomes_a_table_and_goes_on_where_it_was() {
     let lab = lab();
     assert_eq!(lab.out(&["sweep", "sweep.toml", "--plan"]), "sweep: what quanta do\n12 runs\n");

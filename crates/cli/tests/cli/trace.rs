@@ -13,7 +13,7 @@ fn lab() -> Lab {
 fn without_a_view_the_trace_is_summed_up() {
     let page = lab().out(&["trace", "t.parquet"]);
     assert!(page.starts_with("small under mlfq in sim: 2s on 1 CPU, seed "), "{page}");
-    assert!(page.contains("worker      2") && page.contains("  timeline  who ran where?"), "{page}");
+    assert!(page.contains("worker      2") && page.contains("  timeline  which task ran where?"), "{page}");
 }
 
 /// The document shows commands and what they print. Each must print just that.

@@ -262,6 +262,12 @@ impl Viewer {
         Viewer { tab, requests, complaints, _browser: browser, _folder: folder }
     }
 
+    /// Shows the page as this kind of medium has it: `print` or `screen`.
+    pub fn media(&self, medium: &str) {
+        let media = Emulation::SetEmulatedMedia { media: Some(medium.into()), features: None };
+        self.tab.call_method(media).unwrap();
+    }
+
     /// A picture of what is in the window.
     #[allow(dead_code, reason = "only pictures for the documentation are made so")]
     pub fn picture(&self) -> Vec<u8> {

@@ -38,7 +38,7 @@ fn the_page_of_a_study_opens_without_errors_and_asks_no_network() {
 
 /// A question's pictures are before its tables, and are drawn without scrolling, since paper does not scroll.
 #[test]
-fn pictures_stand_first_and_wait_for_nobody() {
+fn pictures_come_first_and_need_no_scrolling() {
     if !has_browser() {
         return;
     }
@@ -126,6 +126,68 @@ fn timelines_are_moved_and_zoomed() {
     viewer.run("document.querySelector('figure.timeline').timeline.panTo(0, 1e6)");
     assert_ne!(viewer.text(range), nearer);
     assert!(viewer.number("document.querySelector('figure.timeline').timeline.frameTimes.length") > 0.0);
+}
+
+/// What all timelines show, in ns.
+const RANGES: &str =
+    "[...document.querySelectorAll('figure.timeline')].map((figure) => figure.timeline.range().join()).join(' ')";
+
+#[test]
+fn timelines_move_together_until_they_are_parted() {
+    if !has_browser() {
+        return;
+    }
+    let viewer = Viewer::open(&comparison_page(2_000), Look::Light, 1200);
+    viewer.read_to_the_end();
+    let move_first =
+        |range: &str| viewer.run(&format!("document.querySelector('figure.timeline').timeline.panTo({range})"));
+    move_first("1e6, 2e6");
+    assert_eq!(viewer.text(RANGES), "1000000,2000000 1000000,2000000");
+    viewer.run("document.querySelector('.together input').click()");
+    move_first("3e6, 4e6");
+    assert_eq!(viewer.text(RANGES), "3000000,4000000 1000000,2000000");
+}
+
+#[test]
+fn paper_has_whole_timelines_the_heads_of_tables_and_their_definitions() {
+    if !has_browser() {
+        return;
+    }
+    let viewer = Viewer::open(&comparison_page(2_000), Look::Dark, 1200);
+    viewer.read_to_the_end();
+    viewer.run("document.querySelector('figure.timeline').timeline.panTo(1e6, 2e6)");
+    let folded = "document.querySelectorAll('details.definitions:not([open])').length";
+    let before = (viewer.text(RANGES), viewer.number(folded));
+    assert!(before.1 > 0.0);
+    viewer.run("dispatchEvent(new Event('beforeprint'))");
+    assert_eq!(viewer.number(folded), 0.0);
+    let whole = "document.querySelector('figure.timeline').timeline.isWhole() ? 1 : 0";
+    assert_eq!(viewer.number(whole), 1.0);
+    let rows = viewer.number("document.querySelector('figure.timeline').timeline.visibleRows().length");
+    let all = viewer.number("document.querySelector('figure.timeline').timeline.rows.length");
+    assert_eq!(rows, all, "lanes that paper lacks");
+    viewer.media("print");
+    let head = "getComputedStyle(document.querySelector('th button')).display";
+    assert_ne!(viewer.text(head), "none", "heads are buttons");
+    assert_eq!(viewer.text("getComputedStyle(document.querySelector('.tools')).display"), "none");
+    viewer.media("screen");
+    viewer.run("dispatchEvent(new Event('afterprint'))");
+    assert_eq!((viewer.text(RANGES), viewer.number(folded)), before);
+    assert_eq!(viewer.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn the_first_screen_has_the_answer_how_sure_a_ranking_a_chart_and_what_to_do_next() {
+    if !has_browser() {
+        return;
+    }
+    let viewer = Viewer::open(&comparison_page(500), Look::Light, 1280);
+    viewer.read_to_the_end();
+    viewer.run("scrollTo({ top: 0, behavior: 'instant' })");
+    for part in [".verdict", ".confidence", ".answer table", ".answer figure.chart svg", ".answer .next li"] {
+        let bottom = viewer.number(&format!("document.querySelector({part:?}).getBoundingClientRect().bottom"));
+        assert!(bottom < 900.0, "{part} ends at {bottom}");
+    }
 }
 
 #[test]

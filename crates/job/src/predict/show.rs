@@ -28,6 +28,12 @@ impl Prediction {
         page
     }
 
+    /// The tables of the page, each with its title.
+    pub fn tables(&self) -> Vec<(&'static str, Table)> {
+        let predicted = (!self.cells.is_empty()).then(|| ("Prediction", predicted(&self.cells)));
+        [("Self-check", checked(&self.checked))].into_iter().chain(predicted).collect()
+    }
+
     /// Why nothing is predicted, if nothing is.
     pub fn refusal(&self) -> Option<String> {
         let refusal = self.report.doubts.iter().find(|doubt| doubt.weight == Weight::Refusal)?;

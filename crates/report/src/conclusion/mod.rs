@@ -140,31 +140,49 @@ impl Conclusion {
         (!alike.is_empty()).then(|| format!("No clear best: {}{more}.", named.join("; ")))
     }
 
-    /// Questions and ranks as a table of at most `rows` rows.
+    /// Questions and ranks as a table of at most `rows` rows, with the best and with what the second lacks.
     pub fn table(&self, rows: usize) -> Table {
-        let rankings = &self.rankings[..self.rankings.len().min(rows)];
+        let rankings = self.first(rows);
         let cells: Vec<(String, Vec<String>, String)> = rankings.iter().map(Ranking::cells).collect();
-        let places = cells.iter().map(|(_, ranks, _)| ranks.len()).max().unwrap_or(0);
-        let own = |head: &str, of: &dyn Fn(&Ranking) -> String| Column::words(head, rankings.iter().map(of));
-        let place = |place: usize| {
-            let head = match place {
-                0 => "first".into(),
-                1 => "second".into(),
-                2 => "third".into(),
-                _ => format!("{}th", place + 1),
-            };
-            let ranks = cells.iter().map(move |(_, ranks, _)| ranks.get(place).cloned().unwrap_or("-".into()));
-            Column::words(&head, ranks)
-        };
-        let begin = [
-            own("role", &|ranking| ranking.role.clone()),
-            own("question", &|ranking| ranking.metric().name.to_string()),
-            Column::words("best", cells.iter().map(|(best, ..)| best.clone())),
-        ];
+        let best = Column::words("best", cells.iter().map(|(best, ..)| best.clone()));
         let second =
             Column::words("the second compared with the first", cells.iter().map(|(.., second)| second.clone()));
-        Table::new(begin.into_iter().chain((0..places).map(place)).chain([second]))
+        let places = places(&cells);
+        Table::new(asked(rankings).into_iter().chain([best]).chain(places).chain([second]))
     }
+
+    /// The same in short: questions and ranks alone.
+    pub fn ranks(&self, rows: usize) -> Table {
+        let rankings = self.first(rows);
+        let cells: Vec<(String, Vec<String>, String)> = rankings.iter().map(Ranking::cells).collect();
+        Table::new(asked(rankings).into_iter().chain(places(&cells)))
+    }
+
+    fn first(&self, rows: usize) -> &[Ranking] {
+        &self.rankings[..self.rankings.len().min(rows)]
+    }
+}
+
+/// The roles that are asked about, and the questions.
+fn asked(rankings: &[Ranking]) -> [Column; 2] {
+    let own = |head: &str, of: &dyn Fn(&Ranking) -> String| Column::words(head, rankings.iter().map(of));
+    [own("role", &|ranking| ranking.role.clone()), own("question", &|ranking| ranking.metric().name.to_string())]
+}
+
+/// A column for each rank.
+fn places(cells: &[(String, Vec<String>, String)]) -> Vec<Column> {
+    let most = cells.iter().map(|(_, ranks, _)| ranks.len()).max().unwrap_or(0);
+    let place = |place: usize| {
+        let head = match place {
+            0 => "first".into(),
+            1 => "second".into(),
+            2 => "third".into(),
+            _ => format!("{}th", place + 1),
+        };
+        let ranks = cells.iter().map(move |(_, ranks, _)| ranks.get(place).cloned().unwrap_or("-".into()));
+        Column::words(&head, ranks)
+    };
+    (0..most).map(place).collect()
 }
 
 impl Difference {

@@ -150,7 +150,7 @@ impl Pair<'_> {
     pub fn worst_of(&self, side: usize) -> Vec<String> {
         let (cases, names) = self.worst[side];
         if cases.is_empty() {
-            return vec!["Nobody waited.".into()];
+            return vec!["Nothing waited.".into()];
         }
         cases.iter().map(|case| evidence(case, names)).collect()
     }
@@ -197,7 +197,7 @@ fn reason(change: &Change) -> String {
     }
     let had = parts(&change.by_had, more);
     if !had.is_empty() {
-        text += &format!(". Who had the CPU meanwhile: {}", had.join(", "));
+        text += &format!(". What had the CPU meanwhile: {}", had.join(", "));
     }
     let idle = change.beside_idle_per_s[1] - change.beside_idle_per_s[0];
     if idle.abs() >= LEAST_PART * more.abs() && idle != 0.0 {
@@ -253,7 +253,7 @@ pub(super) fn by_program(case: &Case, names: &Names) -> Vec<(String, u64)> {
     for (who, time) in &case.had {
         let (program, task) = match who {
             Who::Task(label) => (super::role_of(*label, names), names.show(*label)),
-            Who::Idle => ("nobody".into(), "nobody".into()),
+            Who::Idle => ("nothing (idle)".into(), "nothing (idle)".into()),
             Who::Untraced => ("what was not recorded".into(), "what was not recorded".into()),
         };
         let (sum, tasks) = programs.entry(program).or_default();
@@ -310,7 +310,7 @@ mod tests {
         assert_eq!(
             pair.reasons(),
             [
-                "web waits 3.00× as long (from 2.50 to 3.50); in sum 26 ms more of each second. Where: cpu1 +24 ms. Who had the CPU \
+                "web waits 3.00× as long (from 2.50 to 3.50); in sum 26 ms more of each second. Where: cpu1 +24 ms. What had the CPU \
               meanwhile: hog +26 ms. 5 ms more of each second it waited while another CPU idled."
             ]
         );

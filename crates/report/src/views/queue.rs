@@ -14,9 +14,9 @@ pub fn show(view: &Queue, trace: &str, style: Style) -> String {
     let (wait, task) = (view.wait(), names.show(view.wait().task));
     let question = format!("why {task} waited for {} from {} on", wait.length(), wait.woken);
     let mut page = heading(trace, &question, style) + "\n" + &beginning(view, names) + &ending(view);
-    page += &format!("\n{}\n", style.bold(&format!("Who was on the run queue of cpu{}", wait.target)));
+    page += &format!("\n{}\n", style.bold(&format!("What was on the run queue of cpu{}", wait.target)));
     if view.rivals().is_empty() {
-        page += "Nobody else.\n";
+        page += "Nothing else.\n";
     } else {
         page += &rivals(view, names).show(style);
     }
@@ -90,9 +90,9 @@ fn came(came: Came) -> &'static str {
 fn rest(view: &Queue) -> String {
     let parts = [
         (view.ran_more(), "tasks without a row"),
-        (view.without_task(Untraced::Idle), "nobody"),
+        (view.without_task(Untraced::Idle), "no task"),
         (view.without_task(Untraced::Others), "programs that were not recorded"),
-        (view.without_task(Untraced::Unknown), "nobody knows whom: records are missing"),
+        (view.without_task(Untraced::Unknown), "unknown tasks: records are missing"),
         (view.overhead(), "the system, within the above"),
     ];
     let parts = parts.into_iter().filter(|(time, _)| *time > Time::ZERO);
@@ -113,11 +113,11 @@ fn steps(view: &Queue, names: &Names) -> Table {
 fn event(what: &What, names: &Names) -> String {
     let name = |task: &Label| names.show(*task);
     match what {
-        What::Untraced { what: Untraced::Idle, length } => format!("nobody ran for {length}"),
+        What::Untraced { what: Untraced::Idle, length } => format!("nothing ran for {length}"),
         What::Untraced { what: Untraced::Others, length } => {
             format!("programs that were not recorded ran for {length}")
         }
-        What::Untraced { what: Untraced::Unknown, length } => format!("who ran is not known for {length}"),
+        What::Untraced { what: Untraced::Unknown, length } => format!("what ran is not known for {length}"),
         What::Ran { task, length, reason } => {
             format!("{} ran for {length}{}", name(task), reason.map(leaving).unwrap_or_default())
         }
@@ -169,7 +169,7 @@ story: why timer/0 waited for 30ms from 10ms on
     1 CPU was idle
 40ms: ran on cpu0
 
-Who was on the run queue of cpu0
+What was on the run queue of cpu0
 task      then     since  status  runs  ran ms
 worker/0  running     0s       1     1      10
 worker/1  waiting     0s       -     1      20
@@ -187,8 +187,8 @@ What happened
         let page = page(Some(Time::from_ms(61)), 20);
         assert!(page.contains("90ms: woken by a semaphore, placed on cpu0"), "{page}");
         assert!(page.contains("100ms: the trace ends, it had not run\n"), "{page}");
-        assert!(page.contains("waiting  60.25ms       2     0       0\n10ms went to nobody\n"), "{page}");
-        assert!(page.ends_with("90ms     0s  cpu0  nobody ran for 10ms\n"), "{page}");
+        assert!(page.contains("waiting  60.25ms       2     0       0\n10ms went to no task\n"), "{page}");
+        assert!(page.ends_with("90ms     0s  cpu0  nothing ran for 10ms\n"), "{page}");
     }
 
     #[test]

@@ -45,7 +45,7 @@ fn views(summary: &Summary) -> String {
         ("latency", "how long after its wake-up did each task run?", switches),
         ("queue", "why did one of them wait?", switches),
         ("status", "what did the policy say about each task?", statuses),
-        ("timeline", "who ran where?", switches),
+        ("timeline", "which task ran where?", switches),
     ];
     let mut text = String::from("Views, as in `schedlab trace FILE latency`:\n");
     for (name, question, lack) in views {
@@ -84,7 +84,7 @@ Views, as in `schedlab trace FILE latency`:
   latency   how long after its wake-up did each task run?
   queue     why did one of them wait?
   status    what did the policy say about each task?
-  timeline  who ran where?
+  timeline  which task ran where?
 ";
         assert_eq!(page, expected);
     }
@@ -92,6 +92,6 @@ Views, as in `schedlab trace FILE latency`:
     #[test]
     fn a_view_that_has_nothing_to_show_is_marked() {
         let page = show(&Summary::default(), roster(Selection::ALL).names(), "empty", "", Style::PLAIN);
-        assert!(page.contains("who ran where?  (here: no switches)"), "{page}");
+        assert!(page.contains("which task ran where?  (here: no switches)"), "{page}");
     }
 }

@@ -40,7 +40,7 @@ fn margin(cpus: u32) -> usize {
 /// The page: a row for each CPU, and the meaning of the letters.
 pub fn show(view: &Timeline, trace: &str, style: Style) -> String {
     let (from, until, step) = (view.from(), view.until(), view.step());
-    let mut page = heading(trace, &format!("who ran where, {from} to {until}, {step} to a column"), style);
+    let mut page = heading(trace, &format!("which task ran where, {from} to {until}, {step} to a column"), style);
     let legend = Legend::of(view);
     let rows: Vec<_> = view.rows().collect();
     let margin = margin(rows.len() as u32);
@@ -151,7 +151,7 @@ mod tests {
         view.finish(Time::from_ms(100));
         let page = show(&view, "story", Style::PLAIN);
         let expected = "\
-story: who ran where, 0s to 100ms, 2.5ms to a column
+story: which task ran where, 0s to 100ms, 2.5ms to a column
 
       0s        25ms      50ms      75ms
       |         |         |         |

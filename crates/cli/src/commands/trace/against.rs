@@ -3,24 +3,25 @@
 use super::source::Source;
 use crate::args::TraceArgs;
 use crate::failure::Failure;
-use crate::{files, output, page};
+use crate::{export, files, output, page};
 use schedlab_html::{Provenance, of_contrast};
 use schedlab_model::time::Time;
 use schedlab_model::trace::Sink;
 use schedlab_report::views::contrast::Pair;
 use schedlab_report::views::contrast_answer::Answer;
 use schedlab_views::contrast::{Account, Contrast, Evidence, block_length};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Compares two traces, prints what changed, and writes the page if one is wanted.
 pub fn run(source: &Source, against: &Path, args: &TraceArgs) -> Result<(), Failure> {
     let report = args.report.as_deref();
     report.map_or(Ok(()), |file| files::check([file]))?;
+    export::check(&args.export)?;
     let before = Source::open(against)?;
     let sides = [&before, source];
     let titles = sides.map(Source::label);
     let form = if args.json { Form::Json } else { Form::Page };
-    show(sides, [&titles[0], &titles[1]], form, report)
+    show(sides, [&titles[0], &titles[1]], form, (report, &args.export))
 }
 
 /// What is printed of a comparison.
@@ -34,8 +35,16 @@ pub enum Form {
     Nothing,
 }
 
+/// Files with tables, and their forms.
+type Exports<'a> = &'a [(export::Form, PathBuf)];
+
 /// The same for two traces that have names.
-pub fn show(sides: [&Source; 2], titles: [&str; 2], form: Form, report: Option<&Path>) -> Result<(), Failure> {
+pub fn show(
+    sides: [&Source; 2],
+    titles: [&str; 2],
+    form: Form,
+    (report, exports): (Option<&Path>, Exports),
+) -> Result<(), Failure> {
     let block = block_length(sides.map(|side| side.header().end));
     let accounts = [account(sides[0], block)?, account(sides[1], block)?];
     let contrast = Contrast::of(&accounts[0], &accounts[1], block);
@@ -54,6 +63,7 @@ pub fn show(sides: [&Source; 2], titles: [&str; 2], form: Form, report: Option<&
         }
         Form::Nothing => {}
     }
+    export::write(exports, || pair.tables().into_iter().collect())?;
     let Some(file) = report else { return Ok(()) };
     let facts = [0, 1].map(|side: usize| (["before", "after"][side].to_string(), sides[side].title()));
     let provenance = Provenance { facts: facts.into(), commands: vec![page::command()], ..Provenance::default() };
