@@ -97,7 +97,7 @@ fn what_goes_with_mutexes_alone_is_refused() {
                 [[task]]\nname = \"s\"\nonce = [{ signal = \"c\" }]\n";
     for (tables, what) in [
         (format!("{read}[lock.l]\nprotocol = \"inherit\"\n"), "many owners"),
-        (format!("{write}[lock.l]\nprotocol = \"inherit\"\nspin = \"1ms\"\n"), "boosts nobody"),
+        (format!("{write}[lock.l]\nprotocol = \"inherit\"\nspin = \"1ms\"\n"), "boosts no task"),
         (format!("{write}[lock.l]\nprefer = \"writers\"\n"), "no task takes this lock to read"),
         (format!("{read}{wait}"), "taken to read elsewhere"),
         (read.replace("{ unlock = \"l\" }", "{ lock = \"l\" }, { unlock = \"l\" }"), "already held"),

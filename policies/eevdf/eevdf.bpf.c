@@ -28,7 +28,7 @@
 char _license[] SEC("license") = "GPL";
 
 PARAMETER(bool, protect_again, false,
-	  "about=Also who goes on because it is picked again is protected; kernels do that only at a switch.");
+	  "about=A task that goes on because it is picked again is protected too; kernels do that only at a switch.");
 
 static inline void weigh(const struct task_struct *p, struct fair_task *t)
 {

@@ -20,7 +20,7 @@
 PARAMETER(bool, place_lag, true, "about=A task comes back with the lag with which it left.");
 PARAMETER(bool, place_deadline_initial, true, "about=The first request of a new task is half a slice.");
 PARAMETER(bool, place_rel_deadline, true, "about=A task that is moved keeps its distance to its deadline.");
-PARAMETER(bool, run_to_parity, true, "about=Who was picked runs to its deadline, or for the shortest slice there is.");
+PARAMETER(bool, run_to_parity, true, "about=A picked task runs to its deadline, or for the shortest slice there is.");
 PARAMETER(bool, preempt_short, true, "about=A task with a shorter slice may preempt before that.");
 PARAMETER(bool, delay_dequeue, true, "about=A task that sleeps with a debt stays in the average until it is paid.");
 

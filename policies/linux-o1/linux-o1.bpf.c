@@ -34,11 +34,11 @@
 
 char _license[] SEC("license") = "GPL";
 
-PARAMETER(u64, sleep_avg, 0, "unit=ns range=0ns..1020ms about=Sleep average of a task that nobody forked.");
+PARAMETER(u64, sleep_avg, 0, "unit=ns range=0ns..1020ms about=Sleep average of a task that no task forked.");
 PARAMETER(u32, wake, 0,
-	  "choices=source,task,interrupt about=Who woke a task: as the wake source says, or always the one or the other.");
+	  "choices=source,task,interrupt about=What woke a task: as the wake source says, or always the one or the other.");
 PARAMETER(u32, sync_wake, 0,
-	  "choices=link,credit about=2.6.3: whether a waker about to sleep leaves the sleep of who it wakes uncredited.");
+	  "choices=link,credit about=2.6.3: whether a waker about to sleep leaves the sleep of the task it wakes uncredited.");
 enum { WAKE_BY_SOURCE, WAKE_ALWAYS_TASK, WAKE_ALWAYS_INTERRUPT };
 enum { SYNC_LINK, SYNC_CREDIT };
 

@@ -25,7 +25,7 @@ PARAMETER(u32, slice_min, 0, "range=0..1000 about=Ticks of a slice with seven ta
 PARAMETER(u32, interact, 30, "range=1..100 about=The score from which on a task is not interactive.");
 PARAMETER(bool, inherit, true, "about=Whether a new task has the history of the one that creates it.");
 PARAMETER(u64, newborn_run, 0,
-	  "range=0..100000000 about=Run history of a task that nobody creates, in 1/1024 of a tick.");
+	  "range=0..100000000 about=Run history of a task that no task creates, in 1/1024 of a tick.");
 PARAMETER(u64, newborn_sleep, 0, "range=0..100000000 about=Its sleep history.");
 PARAMETER(bool, static_boost, false,
 	  "about=Whether a task that wakes and is not interactive goes to the front, as batch.");

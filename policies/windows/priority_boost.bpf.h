@@ -40,7 +40,7 @@ enum { CHARGE_VERSION, CHARGE_TICKS, CHARGE_CYCLES };
 PARAMETER(u32, nice, 0,
 	  "choices=levels,classes about=Base priority: 8 minus the nice value, or a priority class for eight nice values.");
 PARAMETER(u32, foreground, 0,
-	  "choices=none,other,all about=Whose process has the foreground: nobody's, that of tasks of SCHED_OTHER, all.");
+	  "choices=none,other,all about=Which processes have the foreground: none, those of tasks of SCHED_OTHER, all.");
 PARAMETER(u32, separation, 2,
 	  "range=0..2 about=What the foreground gets: a row of the table of variable quantums, levels at a wake-up.");
 enum { NICE_LEVELS, NICE_CLASSES };

@@ -76,7 +76,7 @@ const OTHERS: [(&[u8], &str); 24] = [
 const PRINTED: [(&str, &str); 6] = [
     (
         "\"linux-perf-json-version\"",
-        "this is what `perf data convert --to-json` writes, which leaves out who ran; import the file perf.data itself",
+        "this is what `perf data convert --to-json` writes, which does not say which task ran; import the file perf.data itself",
     ),
     (
         " secs A0 => ",
@@ -84,7 +84,7 @@ const PRINTED: [(&str, &str); 6] = [
     ),
     (
         "task name                       wait time  sch delay",
-        "this is what `perf sched timehist` prints, which leaves out who ran; import the file perf.data itself",
+        "this is what `perf sched timehist` prints, which does not say which task ran; import the file perf.data itself",
     ),
     (
         "Task                  |   Runtime ms",

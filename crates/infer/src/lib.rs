@@ -46,7 +46,7 @@ pub enum InferError {
     Empty,
     /// The trace is of a fluid discipline: no task ran on a CPU.
     #[error(
-        "the trace is of a discipline that divides CPUs among tasks, so nobody ran anywhere: run it under a policy"
+        "the trace is of a discipline that divides CPUs among tasks, so no task ran anywhere: run it under a policy"
     )]
     Fluid,
     /// What is modelled task by task has to be kept whole.

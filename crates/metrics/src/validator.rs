@@ -239,7 +239,7 @@ impl<'a> Validator<'a> {
         facts.occupied_ns += current.map_or(0, |_| event.time.since(facts.since).ns());
         facts.since = event.time;
         if current != previous {
-            let name = |task: Option<TaskId>| task.map_or("nobody".to_string(), |task| format!("task {task}"));
+            let name = |task: Option<TaskId>| task.map_or("no task".to_string(), |task| format!("task {task}"));
             let what = format!("{} leaves the CPU, but {} is on it", name(previous), name(current));
             if !self.expectations.lost_events {
                 self.report(event, previous.or(current), what);

@@ -107,7 +107,7 @@ costs! {
     /// Like `start`, for a process: the kernel copies what it writes to, page by page (`do_wp_page`).
     process_start
     /// What `process_start` takes more while processes that are created later in the same step have the same memory: only the
-    /// last one writes to pages that nobody else has any more (`wp_page_reuse`).
+    /// last one writes to pages that no other process has any more (`wp_page_reuse`).
     process_start_shared
     /// What `process_start` takes more, and the creator's `process_return` and `process_copy` together less, where a process runs
     /// before its creator continues: the first of the two that writes to a page gets a copy, and the other keeps the page.
@@ -548,7 +548,7 @@ mod tests {
 
     #[test]
     fn the_reference_has_the_table_of_costs() {
-        const HEAD: &str = "| cost | what it is, and who pays |\n|---|---|\n";
+        const HEAD: &str = "| cost | what it is, and which task pays |\n|---|---|\n";
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/scenario.md");
         let text = std::fs::read_to_string(path).unwrap();
         let (before, after) = text.split_once(HEAD).expect("a table of costs");

@@ -73,7 +73,7 @@ pub struct Mechanisms {
     /// locks of the C library's allocator, and `mmap_write_lock` in `dup_mmap`). Off: forks do not wait for one another.
     pub one_fork_at_a_time: bool,
     /// A task that sends by a socket has the socket's lock until it continues behind its call, also if the receiver takes its CPU before
-    /// (`lock_sock` in `tcp_sendmsg`); others that send by the same socket sleep meanwhile. Off: nobody waits for a sender.
+    /// (`lock_sock` in `tcp_sendmsg`); others that send by the same socket sleep meanwhile. Off: no task waits for a sender.
     pub socket_lock: bool,
     /// A pipe keeps the pages of two messages that were taken out for the next ones, as kernels since 6.15 do (`tmp_page`). Off: of one.
     pub pipe_keeps_two: bool,

@@ -430,7 +430,7 @@ impl Workload {
         };
         let who = counts.iter().map(one).collect::<Vec<_>>().join(", ");
         format!(
-            "the run stands still before its end: {who}, and nobody is left who would give it; add the step that does, or \
+            "the run stands still before its end: {who}, and no task is left that would give it; add the step that does, or \
              say how long the run is, as duration = \"60s\""
         )
     }

@@ -79,7 +79,7 @@ pub(crate) fn unknown_time(cpus: &[CpuResult], duration_ns: u64) -> Option<Strin
     let percent = 100.0 * unknown / cpus.len().max(1) as f64;
     (time > Time::ZERO).then(|| {
         format!(
-            "who had the CPUs for {time} ({percent:.2} % of their time), since events are missing: each role may have had up to \
+            "which task had the CPUs for {time} ({percent:.2} % of their time), since events are missing: each role may have had up to \
              that much more CPU time, and waits of that time are not known"
         )
     })
@@ -150,6 +150,6 @@ mod tests {
         let cpu = |unknown_frac| CpuResult { unknown_frac, ..CpuResult::default() };
         assert_eq!(unknown_time(&[cpu(Some(0.0)), cpu(None)], 1_000_000_000), None);
         let told = unknown_time(&[cpu(Some(0.25)), cpu(Some(0.0))], 1_000_000_000).unwrap();
-        assert!(told.starts_with("who had the CPUs for 250ms (12.50 % of their time)"), "{told}");
+        assert!(told.starts_with("which task had the CPUs for 250ms (12.50 % of their time)"), "{told}");
     }
 }

@@ -18,7 +18,7 @@ LINUX_RELEASE(version, "6.1,4.9,6.5");
 enum { LINUX_6_1, LINUX_4_9, LINUX_6_5 };
 
 PARAMETER(u64, latency, 6 * NS_PER_MS,
-	  "unit=ns range=100us..1s about=In this time everybody runs once, before the factor of `scaling`.");
+	  "unit=ns range=100us..1s about=In this time every task runs once, before the factor of `scaling`.");
 PARAMETER(u64, min_granularity, 750000,
 	  "unit=ns range=10us..1s about=What each of many tasks gets of a period at least, before the factor.");
 PARAMETER(u64, wakeup_granularity, NS_PER_MS,

@@ -135,7 +135,7 @@ static inline u64 waiting_dsq_at(u32 number, s32 cpu);
 static inline u32 first_to_pull(const struct fair_queue *from);
 /* Where a waiting task is in its queue. */
 static inline u64 order_key(const struct fair_task *t);
-/* Where a task that waits in a queue would are in the one of @cpu, as things are. */
+/* Where a task that waits in a queue would be in the one of @cpu, as things are. */
 static u64 order_key_at(const struct fair_task *t, const struct fair_queue *from, const struct fair_queue *to, s32 cpu,
 			u64 now);
 /* A waiting task goes there, to @key. It is still counted where it was. */

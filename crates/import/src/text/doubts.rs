@@ -282,7 +282,7 @@ fn perf_prints_lines_in_many_ways() {
     );
     let without = PERF.replace("    12 [", " [").replace("     0 [", " [").replace("    13 [", " [");
     let (told, _) = told(without.as_bytes()).unwrap();
-    assert!(told.missing[0].starts_with("who woke whom, since the lines do not say"), "{:?}", told.missing);
+    assert!(told.missing[0].starts_with("which task woke which, since the lines do not say"), "{:?}", told.missing);
 }
 
 #[test]

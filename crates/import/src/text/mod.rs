@@ -36,7 +36,8 @@ const NO_CLOCK: &str = "real times, since the clock of the recording counts some
                         count is taken for a nanosecond; record with the clock mono";
 
 /// What a text cannot say whose lines name no thread.
-const NO_THREAD: &str = "who woke whom, since the lines do not say on top of which thread an event was; print it (tid)";
+const NO_THREAD: &str =
+    "which task woke which, since the lines do not say on top of which thread an event was; print it (tid)";
 
 /// Reads a text. `wrapped`: it is in a page or in JSON.
 pub fn read(input: &Input, wrapped: bool, gather: &mut Gather) -> Result<(), Trouble> {

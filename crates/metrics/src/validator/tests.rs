@@ -37,7 +37,7 @@ fn each_law_has_its_line() {
         (vec![switch(5, 1, None, Reason::Idle, Some(1))], "5ns cpu 1 task 1 event 4: a task runs on two CPUs"),
         (
             vec![switch(5, 0, None, Reason::Idle, Some(2))],
-            "5ns cpu 0 task 1 event 4: nobody leaves the CPU, but task 1",
+            "5ns cpu 0 task 1 event 4: no task leaves the CPU, but task 1",
         ),
         (vec![wakeup(5, 1, 0)], "5ns cpu 0 task 1 event 4: a task wakes up while it runs on CPU 0"),
         (vec![wakeup(5, 9, 0)], "5ns cpu 0 task 9 event 4: an event of a task that never came to be"),

@@ -59,7 +59,7 @@ pub fn import(text: &str, origin: &str) -> Result<Scenario, ScenarioError> {
     let never = thread::never_created(&roles);
     never.iter().for_each(|name| {
         importer.remark(format!(
-            "`{name}` has no instance and nobody forks it: it is left out, as rt-app does not create it"
+            "`{name}` has no instance and no task forks it: it is left out, as rt-app does not create it"
         ));
     });
     roles.retain(|role| !never.contains(&role.name));

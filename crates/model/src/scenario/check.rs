@@ -206,7 +206,7 @@ fn locks_of(role: &RoleInfo, at: &At) -> Result<(), Fault> {
             Err(at.fault(format!("a pass ends with `{lock}` still held, so the next waits for itself: unlock it")))
         }
         Some(lock) => {
-            Err(at.fault(format!("the task ends with `{lock}` still held, and nobody gets it then: unlock it")))
+            Err(at.fault(format!("the task ends with `{lock}` still held, and no other task gets it then: unlock it")))
         }
         None => Ok(()),
     }
@@ -228,7 +228,7 @@ fn locks<'s>(steps: &'s [Step], at: &At, held: &mut Vec<&'s str>) -> Result<(), 
             },
             Effect::Conditions(Condition::Waits(_, mutex)) if !held.contains(&mutex) => {
                 return Err(
-                    here.fault(format!("`{mutex}` is not held here, so nobody can wait with it: lock it first"))
+                    here.fault(format!("`{mutex}` is not held here, so no task can wait with it: lock it first"))
                 );
             }
             Effect::Conditions(Condition::Suspends(name) | Condition::Resumes(name)) if held.contains(&name) => {

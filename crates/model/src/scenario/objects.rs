@@ -222,7 +222,7 @@ fn mutex(scenario: &Scenario, name: &str, read: &BTreeSet<&str>) -> Result<Mutex
     match (declared.protocol, read.contains(name)) {
         (Protocol::Inherit, true) => fault("protocol", "a lock that is taken to read has many owners: remove this"),
         (Protocol::Inherit, _) if spin > Time::ZERO => {
-            fault("spin", "a task that spins for a mutex boosts nobody: remove this, or `protocol`")
+            fault("spin", "a task that spins for a mutex boosts no task: remove this, or `protocol`")
         }
         (_, false) if declared.prefer.is_some() => {
             fault("prefer", "no task takes this lock to read: remove this, or add a step { read_lock = … }")
@@ -260,9 +260,11 @@ fn parties(scenario: &Scenario, name: &str, roles: &[RoleInfo]) -> Result<u32, F
             role.name
         ))),
         (None, None) => Ok(total),
-        (Some(0), _) => {
-            Err(root.key(key).key(name).key("parties").fault("a barrier without parties stops nobody: write 1 or more"))
-        }
+        (Some(0), _) => Err(root
+            .key(key)
+            .key(name)
+            .key("parties")
+            .fault("a barrier without parties stops no task: write 1 or more")),
         (Some(parties), None) if parties > total => Err(root.key(key).key(name).key("parties").fault(format!(
             "{parties} tasks shall meet at `{name}`, but only {total} use it: they would wait for ever"
         ))),

@@ -208,9 +208,9 @@ fn wrong_programs_are_found() {
         (r#"loop = [{ lock = "m" }, { unlock = "m" }]"#, "8:9", "can take no time at all"),
         (r#"loop = [{ post = "s" }, { wait = "s" }]"#, "8:9", "can take no time at all"),
         (r#"loop = [{ barrier = "b" }]"#, "8:9", "can take no time at all"),
-        (r#"loop = [{ wait = "s" }, { compute = "1ms" }]"#, "8:9", "nobody posts `s`"),
-        (r#"loop = [{ recv = "c" }, { compute = "1ms" }]"#, "8:9", "nobody sends to `c`"),
-        (r#"loop = [{ send = "c" }, { compute = "1ms" }]"#, "8:9", "nobody receives from `c`"),
+        (r#"loop = [{ wait = "s" }, { compute = "1ms" }]"#, "8:9", "no task posts `s`"),
+        (r#"loop = [{ recv = "c" }, { compute = "1ms" }]"#, "8:9", "no task sends to `c`"),
+        (r#"loop = [{ send = "c" }, { compute = "1ms" }]"#, "8:9", "no task receives from `c`"),
         (r#"loop = [{ compute = "1ms" }, { wait = "s" }, { post = "s" }]"#, "8:30", "all wait for each other"),
         (r#"loop = [{ lock = "m" }, { lock = "m" }]"#, "8:25", "waits for itself"),
         (r#"loop = [{ lock = "m" }, { compute = "1ms" }]"#, "8:8", "the next waits for itself"),
@@ -318,7 +318,7 @@ fn faults_between_tasks_are_found() {
                 "loop = [{ wait = \"itemz\" }, { compute = \"1ms\" }]",
                 "loop = [{ post = \"items\" }, { compute = \"1ms\" }]",
             ),
-            "nobody posts `itemz`, so this waits for ever: did you mean `items`?",
+            "no task posts `itemz`, so this waits for ever: did you mean `items`?",
         ),
         (
             two(

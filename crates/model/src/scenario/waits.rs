@@ -110,14 +110,14 @@ fn stands_still(flat: &Flat, roles: &[RoleInfo]) -> Fault {
     };
     if known.contains(name) {
         return flat.path.fault(format!(
-            "everybody who {verb} `{name}` waits first, so all wait for each other: give before taking, or set `initial`"
+            "each task that {verb} `{name}` waits first, so all wait for each other: give before taking, or set `initial`"
         ));
     }
     let hint = match unknown_name(kind.name(), name, known).split_once(": ") {
         Some((_, hint)) => hint.to_string(),
         None => format!("add the step that {verb} it"),
     };
-    flat.path.fault(format!("nobody {verb} `{name}`, so this waits for ever: {hint}"))
+    flat.path.fault(format!("no task {verb} `{name}`, so this waits for ever: {hint}"))
 }
 
 /// A channel from which no task takes is full some time.
@@ -129,7 +129,7 @@ fn every_message_is_taken(roles: &[RoleInfo]) -> Result<(), Fault> {
             && !taken.contains(name)
         {
             let message =
-                format!("nobody receives from `{name}`, so this waits for ever when it is full: add a `recv`");
+                format!("no task receives from `{name}`, so this waits for ever when it is full: add a `recv`");
             return Err(flat.path.fault(message));
         }
     }

@@ -343,7 +343,7 @@ impl World {
     pub fn name(&self, slot: u32) -> String {
         match self.tasks.get(slot) {
             Some(task) => format!("{}/{}", self.workload.roles[task.role.index()].name, task.id),
-            None => "nobody".into(),
+            None => "no task".into(),
         }
     }
 }

@@ -35,7 +35,7 @@ const TASKS: Full = Full {
 const TASKS_EVER: Full = Full { most: MAX_EVER, what: "tasks in a run", remedy: "longer gaps, or a shorter run" };
 const REQUESTS: Full = Full {
     most: MAX_REQUESTS_AT_ONCE,
-    what: "requests that nobody has answered",
+    what: "requests without an answer",
     remedy: "more workers, an `answer` step, fewer messages, or a shorter run",
 };
 const REQUESTS_EVER: Full =
@@ -133,12 +133,12 @@ mod tests {
             (
                 "[channel.c]\n[[source]]\nchannel = \"c\"\narrivals = \"1us\"\nmessages = 1000\n\
               [[task]]\nname = \"a\"\nloop = [{ recv = \"c\" }, { compute = \"1s\" }, { answer = true }]\n",
-                "requests that nobody",
+                "requests without",
             ),
             (
                 "[[task]]\nname = \"a\"\nloop = [{ post = \"s\", times = 1000000 }, { sleep = \"1ms\" }]\n\
               [[task]]\nname = \"b\"\nloop = [{ wait = \"s\" }, { compute = \"1s\" }, { answer = true }]\n",
-                "requests that nobody",
+                "requests without",
             ),
         ] {
             for discipline in [Discipline::Fcfs, Discipline::Ps] {

@@ -81,7 +81,7 @@ fn name(place: &Place) -> String {
 fn missing(told: &Told, cpus: u32) -> Vec<String> {
     let mut missing = Vec::new();
     if !told.has_switches {
-        missing.push("who ran when, since the recording has no switches; record sched:sched_switch too".into());
+        missing.push("which task ran when, since the recording has no switches; record sched:sched_switch too".into());
     }
     if !told.has_wakeups {
         missing.push("waits after a sleep, since the recording has no wakeups; record sched:sched_wakeup too".into());

@@ -165,7 +165,7 @@ fn cpu_name(cpu: CpuId) -> String {
 fn had_name(side: &Account, had: Had) -> String {
     match had {
         Had::Role(role) => side.name(role),
-        Had::Idle => "nobody (idle)".into(),
+        Had::Idle => "nothing (idle)".into(),
         Had::Untraced => "what was not recorded".into(),
     }
 }
