@@ -35,6 +35,12 @@ What `schedlab agreement --json` prints; `schedlab schema agreement` has the sam
 [How far the simulator is from a kernel](agreement.md) says what the numbers mean.
 """
 
+# What a reader looks for is in the guides. Pages to begin with come before them; lists of keys and names, studies and
+# the project's own pages come behind.
+WORTH = {"tutorial.": 2, "install.": 2, "studies/": 0.5, "project/": 0.3}
+GENERATED = ["result", "runs", "comparison", "agreements", "command-line"]
+WORTH |= {f"reference/{name}.": 0.5 for name in [*GENERATED, "python-names"]}
+
 PLAYGROUND = "target/playground.html"
 
 PROJECT = {
@@ -68,6 +74,14 @@ def on_files(files: Files, config: Any) -> Files:
     # The playground, which is a page of its own.
     files.append(File.generated(config, "play.html", abs_src_path=str(Path(PLAYGROUND).resolve())))
     return files
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Tells the search how much a page is worth."""
+    for beginning, boost in WORTH.items():
+        if page.file.src_uri.startswith(beginning):
+            page.meta.setdefault("search", {})["boost"] = boost
+    return markdown
 
 
 def _keys(schema: dict[str, Any], known: dict[str, str]) -> str:

@@ -46,8 +46,9 @@ class Gate(_Shown):
         Columns: ``scenario``, ``policy``, ``venue``, ``metric`` (its path in a result), ``unit``, ``against`` (the
         baseline, a revision or another policy; null for an absolute bound), ``from.number`` and ``to.number`` (both in
         ``unit``), ``verdict``, ``why``. ``allowed.least`` and ``allowed.most`` are the greatest decrease and increase
-        that the bounds allow, in ``unit``; null where a side has no bound. Where runs differ by chance, ``change.low`` and ``change.high`` are the ends of
-        the interval of the difference. All intervals of a gate together hold with 95 %.
+        that the bounds allow, in ``unit``; null where a side has no bound. Where runs differ by chance, ``change.low``
+        and ``change.high`` are the ends of the interval of the difference. All intervals of a gate together hold with
+        95 %.
         """
         return self._gated.checks()
 

@@ -79,8 +79,8 @@ class Policy:
                 continue
             for meant in difflib.get_close_matches(name, operations, n=1, cutoff=NEARLY):
                 raise TypeError(
-                    f"{cls.__name__}: `{name}` is no operation of sched_ext; did you mean `{meant}`? A method of your own "
-                    f"with such a name begins with an underscore"
+                    f"{cls.__name__}: `{name}` is no operation of sched_ext; did you mean `{meant}`? A method of your "
+                    f"own with such a name begins with an underscore"
                 )
 
     def __init__(self, kernel: Kernel, seed: int) -> None:

@@ -173,7 +173,9 @@ def test_a_policy_hears_of_cpus_that_go_and_come() -> None:
         schedlab.run(scenario, policy=Fifo)
 
 
-@pytest.mark.parametrize(("name", "meant"), [("enque", "enqueue"), ("runable", "runnable"), ("select_cpus", "select_cpu")])
+@pytest.mark.parametrize(
+    ("name", "meant"), [("enque", "enqueue"), ("runable", "runnable"), ("select_cpus", "select_cpu")]
+)
 def test_a_misspelt_operation_is_an_error(name: str, meant: str) -> None:
     with pytest.raises(TypeError, match=f"`{name}` is no operation of sched_ext; did you mean `{meant}`"):
         type("Mine", (Policy,), {name: lambda self, *words: None})
