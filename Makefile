@@ -3,7 +3,7 @@
 # Where rustup puts cargo, for shells whose PATH lacks it.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: help setup build demo python deb deb-test static static-test test lint fuzz sanitize soak endings bench studies playground docs docs-test clean
+.PHONY: help setup build demo python deb deb-test install-test static static-test test lint fuzz sanitize soak endings bench studies playground docs docs-test clean
 
 help: ## list these verbs
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -29,6 +29,10 @@ deb: build ## make the Debian package in target/deb
 deb-test: deb ## install the Debian package into a clean root and use it there
 	@tools/setup deb
 	@tools/deb test
+
+install-test: python ## use the Python package and what cargo installs, as an ordinary user without network and home
+	@tools/installed wheel
+	@tools/installed cargo
 
 static: ## make one static file for any Linux, which only simulates
 	@tools/setup static

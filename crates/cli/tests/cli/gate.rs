@@ -363,7 +363,7 @@ fn a_gate_is_a_page_and_tables_too() {
     let page = std::fs::read_to_string(lab.path("gate.html")).unwrap_or_else(|_| panic!("{}", output.err));
     assert!(page.contains("<h1>Gate small</h1>"));
     let tables = std::fs::read_to_string(lab.path("gate.md")).unwrap();
-    assert!(tables.contains("## small under rr in sim") && tables.contains("| worker.response_ns.p99 |"), "{tables}");
+    assert!(tables.contains("## small.toml under rr in sim") && tables.contains("p99 |"), "{tables}");
 }
 
 #[test]

@@ -254,8 +254,9 @@ fn a_policy_in_a_kernel_publishes_what_it_does_in_the_simulator() {
         return;
     }
     let lab = lab();
-    // A queue's quantum is used up next to the workers, whenever in their turns the run begins.
-    lab.write("one.toml", ONE.replace("500ms", "2s"));
+    // The workers leave some of the CPU, so that the hog gets it whenever in their turns the run begins: next to workers that
+    // take all of it a queue below theirs may starve.
+    lab.write("one.toml", ONE.replace("500ms", "2s").replace("exp(5ms)", "exp(40ms)"));
     let queues = |venue: &str, flags: &[&str]| {
         run_in(venue, &lab, &[&["--policy", "mlfq"], flags].concat(), &[]);
         let told = lab.command(&["trace", "t.parquet", "status", "--role", "hog", "--list"]).output().unwrap();

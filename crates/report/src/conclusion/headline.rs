@@ -8,7 +8,7 @@ use crate::gap::Evidence;
 /// The most clauses in a sentence.
 const MOST_CLAUSES: usize = 3;
 
-const TRADE_OFF: &str = "no one is best at everything";
+const TRADE_OFF: &str = "no policy is best at everything";
 
 /// What rankings alone do not say.
 pub(crate) struct Facts<'a> {

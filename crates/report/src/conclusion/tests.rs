@@ -196,7 +196,7 @@ fn a_trade_off_says_who_is_best_at_what() {
     let conclusion = concluded(&[("cfs", alone(USUAL)), ("srpt", alone(batch))]);
     assert_eq!(
         conclusion.headline,
-        "In one run each, no one is best at everything: cfs has the shortest p99 of response (200 ms; srpt 900 ms); srpt has \
+        "In one run each, no policy is best at everything: cfs has the shortest p99 of response (200 ms; srpt 900 ms); srpt has \
          the shortest mean response (50 ms; cfs 100 ms)."
     );
     // Tasks that come and go are owed nothing the same.
