@@ -14,8 +14,9 @@ pub struct InCharge {
 }
 
 enum Held {
-    Object(Scheduler),
-    Program(Program),
+    // Both are large.
+    Object(Box<Scheduler>),
+    Program(Box<Program>),
 }
 
 /// A policy that can have the CPUs: an object that the kernel has verified, or a program. A program takes them when it is started,
@@ -57,9 +58,9 @@ impl Ready {
             Prepared::Object(verified) => {
                 let scheduler = verified.start()?;
                 loaded.what = LoadedWhat::Object(scheduler.programs());
-                Held::Object(scheduler)
+                Held::Object(scheduler.into())
             }
-            Prepared::Program(program) => Held::Program(*program),
+            Prepared::Program(program) => Held::Program(program),
         };
         Ok(InCharge { held, loaded })
     }

@@ -8,6 +8,7 @@ mod preempt_count;
 mod recorder;
 mod ring;
 mod scheduler;
+mod threads;
 mod verifier;
 mod wire;
 

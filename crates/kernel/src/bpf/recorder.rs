@@ -3,10 +3,10 @@
 use super::followed::Followed;
 use super::preempt_count;
 use super::ring::Rings;
+use super::threads::{self, Shown};
 use crate::clock::monotonic_ns;
 use crate::filter::Filter;
 use crate::lack::Lack;
-use crate::process::{self, Shown};
 use crate::stats::{Cost, Losses, Stats};
 use libbpf_rs::query::{MapInfo, MapInfoIter};
 use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, MapType, Object, ObjectBuilder, OpenObject, ProgramInput};
@@ -66,7 +66,7 @@ impl Recorder {
         };
         recorder.links = attach(&recorder.object)?;
         if filter.everything {
-            recorder.show(process::processes());
+            recorder.show(threads::processes());
             recorder.ask_who_runs()?;
         } else {
             recorder.follow_all(&filter.tgids)?;
@@ -162,7 +162,7 @@ impl Recorder {
         while !found.is_subset(&followed) {
             found.difference(&followed).for_each(|&tgid| self.followed.add(tgid));
             followed.append(&mut found);
-            found = process::with_descendants(roots);
+            found = threads::with_descendants(roots);
         }
         self.show(followed);
         self.ask_who_runs()
@@ -172,7 +172,7 @@ impl Recorder {
     fn show(&mut self, tgids: impl IntoIterator<Item = i32>) {
         for tgid in tgids {
             let time_ns = monotonic_ns();
-            for Shown { thread, comm, runnable, cpu, .. } in process::threads(tgid) {
+            for Shown { thread, comm, runnable, cpu, .. } in threads::threads(tgid) {
                 self.rings.add(Record { time_ns, cpu, kind: RecordKind::Present { thread, comm, runnable, cpu } });
             }
         }
