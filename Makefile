@@ -34,8 +34,7 @@ install-test: python ## use the Python package and what cargo installs, as an or
 	@tools/installed wheel
 	@tools/installed cargo
 
-static: ## make one static file for any Linux, which only simulates
-	@tools/setup static
+static: setup ## make one static file for any Linux, which only simulates
 	@tools/static
 
 static-test: static ## use it where nothing else is

@@ -12,6 +12,18 @@ use schedlab_report::{Quantity, Times};
 const ROWS: usize = 10;
 const COLUMNS: usize = 16;
 
+/// Where there are more columns, these metrics come first behind what names a row.
+const FIRST: [&str; 8] = [
+    "response_ns.mean",
+    "response_ns.p50",
+    "response_ns.p99",
+    "throughput_per_s",
+    "run_delay_ns.mean",
+    "wakeup_latency_ns.p99",
+    "longest_wait_ns",
+    "cpu_share",
+];
+
 /// A column as it is shown.
 struct Shown {
     name: String,
@@ -24,7 +36,7 @@ struct Shown {
 pub fn html(schema: &SchemaRef, batches: &[RecordBatch]) -> String {
     let rows = batches.iter().map(RecordBatch::num_rows).sum::<usize>();
     let columns = schema.fields().len();
-    let shown: Vec<Shown> = (0..columns.min(COLUMNS)).map(|index| column(schema, batches, index)).collect();
+    let shown: Vec<Shown> = chosen(schema).into_iter().map(|index| column(schema, batches, index)).collect();
     let class =
         |one: &Shown| if one.is_number { " style=\"text-align: right\"" } else { " style=\"text-align: left\"" };
     let line = |tag: &str, of: &dyn Fn(&Shown) -> String| {
@@ -42,6 +54,21 @@ pub fn html(schema: &SchemaRef, batches: &[RecordBatch]) -> String {
     let note =
         if more.is_empty() { String::new() } else { format!("<p>{more}; <code>to_polars()</code> has all.</p>") };
     format!("<table><thead>{head}</thead><tbody>{body}</tbody></table>{note}")
+}
+
+/// The columns that are shown: what names a row, then the metrics that most readers look for, then others.
+fn chosen(schema: &SchemaRef) -> Vec<usize> {
+    let mut all: Vec<usize> = (0..schema.fields().len()).collect();
+    if all.len() > COLUMNS {
+        let rank = |index: &usize| {
+            let name = schema.field(*index).name();
+            let is_metric = find(name).is_ok();
+            (is_metric, FIRST.iter().position(|first| first == name).unwrap_or(FIRST.len()), *index)
+        };
+        all.sort_by_key(rank);
+        all.truncate(COLUMNS);
+    }
+    all
 }
 
 /// The first rows of a column. Times have one unit, and parts of a whole are in percent.
