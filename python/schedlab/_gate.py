@@ -54,7 +54,7 @@ class Gate(_Shown):
 
     @cached_property
     def charts(self) -> Charts:
-        """The charts of the page, as Altair objects: ``charts["changes"]``."""
+        """The charts of the page, as Altair objects: ``charts["changes"]``, none where no value changed."""
         return Charts(self._gated.charts())
 
     def to_junit(self) -> str:
