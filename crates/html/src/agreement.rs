@@ -1,7 +1,7 @@
 //! How close the simulator is to a kernel as a page: each cell's worst figure with its interval and its bound.
 
 use crate::document::{Document, Listing, Provenance, Section, TableView};
-use crate::pieces::row;
+use crate::pieces::{applying, row};
 use schedlab_agreement::{Agreement, CellReport, CellVerdict, Counts, List};
 use schedlab_charts::{Axes, Chart, Kind, Row};
 use serde_json::json;
@@ -71,7 +71,7 @@ fn next(counts: Counts) -> Vec<String> {
         ),
         (counts.biased > 0, "See what a mechanism does: `--without NAME` removes it from the simulated machine."),
     ];
-    steps.into_iter().filter(|(applies, _)| *applies).map(|(_, step)| step.to_string()).collect()
+    applying(&steps)
 }
 
 fn lists(agreement: &Agreement) -> Vec<Listing> {

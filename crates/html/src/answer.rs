@@ -1,5 +1,6 @@
 //! What came of a comparison, in a sentence, and how sure that is.
 
+use crate::pieces::applying;
 use schedlab_model::outcome::{Outcome, RoleView};
 use schedlab_report::Times;
 use schedlab_report::comparison::Comparison;
@@ -70,5 +71,5 @@ pub fn next(comparison: &Comparison) -> Vec<String> {
         (!is_recording && comparison.variants.is_empty(), elsewhere),
         (has("sim") && !has("vm") && !has("host"), kernel),
     ];
-    steps.into_iter().filter(|(applies, _)| *applies).map(|(_, step)| step.to_string()).collect()
+    applying(&steps)
 }

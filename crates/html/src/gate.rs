@@ -1,7 +1,7 @@
 //! The checks of a gate as a page: how far each value moved, and how far it may.
 
 use crate::document::{Document, Provenance, Section, TableView};
-use crate::pieces::row;
+use crate::pieces::{applying, row};
 use schedlab_charts::{Axes, Chart, Kind, Row};
 use schedlab_regression::{Report, Row as Check, cases, table};
 use serde_json::json;
@@ -66,7 +66,7 @@ fn next(report: &Report) -> Vec<String> {
             "Accept what changed: `schedlab gate GATE --update`, and commit the baseline.",
         ),
     ];
-    steps.into_iter().filter(|(applies, _)| *applies).map(|(_, step)| step.to_string()).collect()
+    applying(&steps)
 }
 
 /// Checks that failed or changed, in their order. One without a reference, or from zero, has no change in percent.

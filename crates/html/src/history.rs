@@ -1,9 +1,9 @@
 //! What gates measured over revisions as a page.
 
 use crate::document::{Document, Provenance, Section, TableView};
-use crate::pieces::row;
+use crate::pieces::{for_people, row};
 use schedlab_charts::{Axes, Chart, Kind, Row};
-use schedlab_model::metric::{Metric, Unit};
+use schedlab_model::metric::Metric;
 use schedlab_model::selector::Selector;
 use schedlab_regression::history::{History, Point, Series};
 use schedlab_report::{Column, amount};
@@ -139,21 +139,12 @@ fn charts(id: &str, wanted: &[&Series], all: &BTreeMap<&Series, Vec<&Point>>) ->
 
 fn panel(series: &Series) -> String {
     let Series { gate, scenario, venue, metric, .. } = series;
-    let unit = match about(metric).map(|metric| metric.unit) {
-        Some(Unit::Ns) => " (ms)",
-        Some(Unit::Fraction) => " (%)",
-        Some(Unit::PerSecond) => " (per s)",
-        _ => "",
-    };
+    let unit = about(metric).map_or("", |metric| for_people(metric.unit).1);
     format!("{gate}: {scenario} in {venue}, {}{unit}", metric.strip_prefix("roles.").unwrap_or(metric))
 }
 
 fn rows(panel: &str, series: &Series, points: &[&Point]) -> Vec<Row> {
-    let scale = match about(&series.metric).map(|metric| metric.unit) {
-        Some(Unit::Ns) => 1e-6,
-        Some(Unit::Fraction) => 100.0,
-        _ => 1.0,
-    };
+    let scale = about(&series.metric).map_or(1.0, |metric| for_people(metric.unit).0);
     let mut before: Option<f64> = None;
     let mut rows = Vec::new();
     for point in points {

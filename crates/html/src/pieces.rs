@@ -3,6 +3,7 @@
 use crate::evidence::Heard;
 use schedlab_charts::{Axes, Chart, Kind, Row, is_wide};
 use schedlab_metrics::curve::{Curve, RoleCurves};
+use schedlab_model::metric::Unit;
 use schedlab_views::course::Course;
 use schedlab_views::usage::{GroupUsage, Usage};
 use serde_json::{Value, json};
@@ -176,6 +177,21 @@ fn rounded(value: f64) -> f64 {
 /// When a piece begins.
 fn second(course: &Course, piece: usize) -> f64 {
     (course.step().ns() * piece as u64).min(course.end().ns()) as f64 / 1e9
+}
+
+/// What a value is multiplied by for people, and the unit that it then has.
+pub fn for_people(unit: Unit) -> (f64, &'static str) {
+    match unit {
+        Unit::Ns => (1e-6, " (ms)"),
+        Unit::Fraction => (100.0, " (%)"),
+        Unit::PerSecond => (1.0, " (per s)"),
+        Unit::Count | Unit::Ratio => (1.0, ""),
+    }
+}
+
+/// Of steps that may help those that apply.
+pub fn applying(steps: &[(bool, &str)]) -> Vec<String> {
+    steps.iter().filter(|(applies, _)| *applies).map(|(_, step)| step.to_string()).collect()
 }
 
 /// An object as a row.

@@ -104,6 +104,16 @@
     }
   }
 
+  /** Does something with one figure after the other, whenever the page has nothing else to do. */
+  function oneByOne([figure, ...others], act) {
+    if (!figure) return;
+    const idle = globalThis.requestIdleCallback ?? ((then) => setTimeout(then, 50));
+    idle(async () => {
+      await act(figure);
+      oneByOne(others, act);
+    });
+  }
+
   function start() {
     const figures = [...document.querySelectorAll('figure.chart')];
     const seen = new IntersectionObserver((entries) => {
@@ -115,15 +125,9 @@
     let waiting = 0;
     new ResizeObserver(() => { clearTimeout(waiting); waiting = setTimeout(again, 150); }).observe(document.body);
     // A print has only what is drawn by then, so drawing must not wait for scrolling.
-    const idle = globalThis.requestIdleCallback ?? ((then) => setTimeout(then, 50));
-    const rest = async ([figure, ...others]) => {
-      if (!figure) return;
-      await draw(figure);
-      idle(() => rest(others));
-    };
-    idle(() => rest(figures));
+    oneByOne(figures, draw);
     addEventListener('beforeprint', () => figures.forEach(draw));
   }
 
-  globalThis.schedlabCharts = { start, draw, fitted };
+  globalThis.schedlabCharts = { start, draw, fitted, oneByOne };
 })();

@@ -50,13 +50,7 @@
   figures.forEach((figure) => seen.observe(figure));
 
   // Paper does not scroll: what it is to have is made when there is time, and drawn whole for it.
-  const idle = globalThis.requestIdleCallback ?? ((then) => setTimeout(then, 50));
-  const rest = async ([figure, ...others]) => {
-    if (!figure) return;
-    await show(figure);
-    idle(() => rest(others));
-  };
-  idle(() => rest(figures));
+  schedlabCharts.oneByOne(figures, show);
   const unfolded = [];
   addEventListener('beforeprint', () => {
     shown().forEach((timeline) => timeline.onPaper());

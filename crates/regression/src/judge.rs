@@ -55,17 +55,17 @@ pub(crate) fn judge(metric: &Metric, bounds: &Bounds, from: Option<&Value>, to: 
 /// Which changes from a value all bounds together allow.
 fn allowed(better: Better, bounds: &Bounds, from: f64) -> Allowed {
     let mut allowed = Allowed { least: bounds.min.map(|min| min - from), most: bounds.max.map(|max| max - from) };
-    let narrower =
-        |old: Option<f64>, new: f64| Some(old.map_or(new, |old| if old.abs() < new.abs() { old } else { new }));
+    let lower = |old: Option<f64>, new: f64| Some(old.map_or(new, |old| old.max(new)));
+    let upper = |old: Option<f64>, new: f64| Some(old.map_or(new, |old| old.min(new)));
     if let Some(worse) = &bounds.worse {
         match better {
-            Better::Higher => allowed.least = narrower(allowed.least, -worse.of(from)),
-            _ => allowed.most = narrower(allowed.most, worse.of(from)),
+            Better::Higher => allowed.least = lower(allowed.least, -worse.of(from)),
+            _ => allowed.most = upper(allowed.most, worse.of(from)),
         }
     }
     if let Some(differs) = &bounds.differs {
-        allowed.least = narrower(allowed.least, -differs.of(from));
-        allowed.most = narrower(allowed.most, differs.of(from));
+        allowed.least = lower(allowed.least, -differs.of(from));
+        allowed.most = upper(allowed.most, differs.of(from));
     }
     allowed
 }
@@ -205,6 +205,9 @@ mod tests {
         let rate = of("throughput_per_s", Some(&Value::exact(100.0))).unwrap();
         assert!(close(rate.least, -3.0) && close(rate.most, 2.0), "{rate:?}");
         assert_eq!(of("response_ns.p99", None), None);
+        // What it is held against may be above the bound already: then nothing less than that decrease is allowed.
+        let above = of("response_ns.p99", Some(&Value::exact(112.0))).unwrap();
+        assert!(close(above.most, -10.0), "{above:?}");
     }
 
     #[test]

@@ -1,10 +1,9 @@
 //! The charts along one axis.
 
 use super::{Measure, shown};
-use crate::pieces::row;
+use crate::pieces::{for_people, row};
 use schedlab_charts::{Axes, Chart, Kind, Row, is_wide};
 use schedlab_metrics::statistics::{mean, mean_interval};
-use schedlab_model::metric::Unit;
 use schedlab_sweep::{Measured, Place, Point};
 use serde_json::{Value, json};
 
@@ -103,7 +102,7 @@ impl<'a> Lines<'a> {
 
     /// A measure of a role: a line for each policy and value of the other axes.
     fn panel(&self, measure: &Measure, role: &str) -> Vec<Row> {
-        let (scale, unit) = scale(measure.found.metric.unit);
+        let (scale, unit) = for_people(measure.found.metric.unit);
         let panel = format!("{}{unit}", measure.name(role));
         let mut lines: Vec<(String, Vec<&Point>)> = Vec::new();
         for point in self.measured.points.iter().filter(|point| point.role == role) {
@@ -189,14 +188,4 @@ fn distinct(measured: &Measured, axis: usize) -> usize {
     values.sort_unstable();
     values.dedup();
     values.len()
-}
-
-/// What a value is multiplied by for people, and the unit that it then has.
-fn scale(unit: Unit) -> (f64, &'static str) {
-    match unit {
-        Unit::Ns => (1e-6, " (ms)"),
-        Unit::Fraction => (100.0, " (%)"),
-        Unit::PerSecond => (1.0, " (per s)"),
-        Unit::Count | Unit::Ratio => (1.0, ""),
-    }
 }
