@@ -47,6 +47,39 @@ impl Engine for Shell {
     }
 }
 
+/// A shell whose machine is saved once it has ended, and no earlier.
+#[derive(Debug)]
+struct NeverSaved(Shell);
+
+impl Engine for NeverSaved {
+    fn name(&self) -> &'static str {
+        self.0.name()
+    }
+    fn probe(&self) -> Result<String, String> {
+        self.0.probe()
+    }
+    fn max_cpus(&self) -> u32 {
+        self.0.max_cpus()
+    }
+    fn clock(&self) -> String {
+        self.0.clock()
+    }
+    fn ns_per_instruction(&self) -> Option<f64> {
+        self.0.ns_per_instruction()
+    }
+    fn command(&self, guest: &Guest) -> io::Result<Command> {
+        Command::new("mkfifo").arg(guest.folder.join("answers")).status()?;
+        self.0.command(guest)
+    }
+    fn has_parts(&self) -> bool {
+        true
+    }
+    fn save(&self, guest: &Guest) -> io::Result<()> {
+        fs::write(&self.0.started, "saving")?;
+        fs::read(guest.folder.join("answers")).map(drop)
+    }
+}
+
 fn job(seed: u64) -> Job {
     let text = "name = \"t\"\n[machine]\ncpus = 1\n[[task]]\nname = \"t\"\nloop = [{ compute = \"1ms\" }]\n\
                 [run]\nduration = \"1s\"\n";
@@ -154,6 +187,22 @@ fn who_writes_without_an_end_is_stopped() {
         assert!(error.contains(text), "{then}: {error}");
         assert!(error.len() < 4000, "{then}: {} bytes", error.len());
     }
+}
+
+#[test]
+fn a_machine_that_is_never_saved_is_not_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let (says, started) = (folder.path().join("says"), folder.path().join("started"));
+    let hello = Message::Hello { kernel: "6.1".into(), at_ns: 5 };
+    fs::write(&says, frames(&[hello, Message::Prepared])).unwrap();
+    let is_saving = || fs::read_to_string(&started).is_ok_and(|text| text == "saving");
+    let engine =
+        NeverSaved(Shell { says, started: started.clone(), repeats: false, then: "exec sleep 1000 > answers" });
+    let (kernel, limit) = (Image::of_program(Vec::new()), Limit::Whole(Duration::from_secs(600)));
+    let program = Path::new("/bin/true");
+    let settings = Settings { engine: &engine, kernel: &kernel, program, configuration: None, limit, kept: None };
+    let stopped = run(&job(1), &settings, &mut |_| !is_saving()).expect_err("it is stopped");
+    assert!(matches!(stopped, VmError::Stopped), "{stopped}");
 }
 
 #[test]

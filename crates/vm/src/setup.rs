@@ -12,6 +12,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 
 /// Puts the machine as it is when it is set up where the guest's engine continues it.
 pub fn put_into(
@@ -54,8 +55,18 @@ fn save(
 ) -> Result<(), VmError> {
     let mut watch = Watch::start(setup, settings, command)?;
     watch.until_it_is_set_up(go_on)?;
-    settings.engine.save(setup).map_err(system("save the machine that is set up"))?;
-    watch.until_it_ends(go_on)
+    thread::scope(|scope| {
+        let saving = scope.spawn(|| settings.engine.save(setup));
+        let waited = watch.until_it_is_saved(|| saving.is_finished(), go_on);
+        if let Err(error) = waited {
+            // The emulator ends here, and with it what is asked of it.
+            drop(watch);
+            return Err(error);
+        }
+        let saved = saving.join().expect("nothing panics while a machine is saved");
+        saved.map_err(system("save the machine that is set up"))?;
+        watch.until_it_ends(go_on)
+    })
 }
 
 /// What threads take turns at, by the name of a state.

@@ -77,6 +77,15 @@ impl<'a> Watch<'a> {
         }
     }
 
+    /// Waits until the machine is saved, or for the end of the emulator.
+    pub fn until_it_is_saved(
+        &mut self,
+        is_saved: impl Fn() -> bool,
+        go_on: &mut dyn FnMut(u64) -> bool,
+    ) -> Result<(), VmError> {
+        self.until(|_| is_saved(), go_on).map(drop)
+    }
+
     /// Waits until something has been told, or for the end of the guest, and says whether it was the former.
     fn until(&mut self, is_told: impl Fn(&Told) -> bool, go_on: &mut dyn FnMut(u64) -> bool) -> Result<bool, VmError> {
         loop {
