@@ -95,7 +95,7 @@ fn those_who_arrive_are_created_where_things_are_handed_over_too() {
     let (retried, _) = run(&jobs, "rr");
     jobs.machine.mechanisms.retry = false;
     let (handed_over, _) = run(&jobs, "rr");
-    assert_eq!(handed_over, retried, "nobody waits for another one here");
+    assert_eq!(handed_over, retried, "no task waits for another one here");
 }
 
 /// A task that creates tasks waits meanwhile, and as many tasks as wait are alive.
@@ -304,12 +304,12 @@ fn a_task_that_is_woken_takes_a_cpu_from_another_one_at_a_cost() {
         // The slice of the hog, which was alone, is taken when the other one comes to be, too: it gets a shorter one.
         assert_eq!(begins_and_pays(policy, 3_000), (begins_ns + 3_000, 6_000), "{policy}");
     }
-    assert_eq!(begins_and_pays("rr", 3_000), begins_and_pays("rr", 0), "nobody takes the CPU");
+    assert_eq!(begins_and_pays("rr", 3_000), begins_and_pays("rr", 0), "no task takes the CPU");
 }
 
 #[test]
 fn a_busy_cpu_pays_for_being_asked_although_its_task_continues() {
-    // A batch task takes nobody's CPU, but the hog beside it is alone no more and gets a shorter slice.
+    // A batch task takes no CPU from another, but the hog beside it is alone no more and gets a shorter slice.
     let tables = "[[task]]\nname = \"hog\"\nonce = [{ compute = \"50ms\" }]\n\
                   [[task]]\nname = \"sleeper\"\nclass = \"batch\"\nonce = [{ sleep = \"20ms\" }, { compute = \"1ms\" }]\n";
     let pays = |policy| {

@@ -1,4 +1,4 @@
-"""What goes wrong is told as the command line tells it, and the interpreter lives on."""
+"""Errors read as they do on the command line, and the interpreter lives on."""
 
 import _thread
 import math

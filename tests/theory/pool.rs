@@ -50,7 +50,7 @@ impl Sink for Recursion {
     fn event(&mut self, event: &Event) {
         match event.kind {
             EventKind::RequestQueue { request, task, .. } => {
-                assert_eq!(task, None, "nobody on the machine sends it");
+                assert_eq!(task, None, "no task on the machine sends it");
                 self.open.insert(request, (event.time.ns(), None));
             }
             EventKind::RequestBegin { request, intended, .. } => {

@@ -212,7 +212,7 @@ fn runs_that_differ_in_anything_have_names_of_their_own() {
         case.identity(case.seeds[0])
     };
     let other = identity(&|_| {});
-    assert_eq!(other, identity(&|case| case.ears = vec![Arc::new(Counter("a"))]), "who listens changes nothing");
+    assert_eq!(other, identity(&|case| case.ears = vec![Arc::new(Counter("a"))]), "listeners change nothing");
     let policy = |text: &str| Policy::find(&PolicySpec::parse(text).unwrap()).unwrap();
     let changes: [&dyn Fn(&mut Case); 5] = [
         &|case| case.seeds = vec![2],

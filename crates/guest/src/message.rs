@@ -109,7 +109,7 @@ impl Room {
     }
 }
 
-/// For so many more control groups than twice those that are there is room.
+/// There is room for this many control groups beyond twice those that are there.
 const FURTHER_GROUPS: u32 = 64;
 
 /// A parameter that is filled from the machine on which the policy runs.
@@ -126,7 +126,7 @@ pub struct MachineBlank {
 }
 
 impl ObjectJob {
-    /// How many entries its maps get on a machine with so many control groups.
+    /// How many entries its maps get on a machine with this many control groups.
     pub fn rooms_on(&self, groups: u32, cpus: u32) -> Vec<Room> {
         self.rooms.iter().map(|room| room.on(groups, cpus)).collect()
     }

@@ -93,10 +93,7 @@ fn sections(comparison: &Comparison, heard: &[Heard], roles: &[String], charts: 
     let says =
         Section { charts: pieces::status(heard).into_iter().collect(), ..part("status", "What the policy publishes") };
     let timelines = Section {
-        paragraphs: vec![
-            "The first run of each. Drag to move, turn the wheel or pinch to zoom, click on a task to follow it."
-                .into(),
-        ],
+        paragraphs: vec!["The first run of each.".into()],
         timelines: heard.iter().filter_map(|one| one.timeline.clone()).collect(),
         ..part("timeline", "Which task ran where")
     };

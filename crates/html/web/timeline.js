@@ -507,7 +507,7 @@
    * Shows a timeline in an element.
    * @param {Data} data what `decode` gave
    * @param {{label?: string, colours?: Object<string, string> | Map<string, string>, moved?: Function}} options the
-   * scheduler's name, the colours of roles, and what is told of each move: the timeline and its range
+   * scheduler's name, the colours of roles, and what each move announces: the timeline and its range
    */
   function mount(element, data, options = {}) {
     return new Timeline(element, data, options);

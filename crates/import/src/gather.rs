@@ -141,7 +141,7 @@ impl Gather {
         self.put(Head { time_ns, cpu, tid: -1, in_interrupt: None }, What::Lost)
     }
 
-    /// So many events, one at least, came before what is known of a CPU.
+    /// Events that came before anything is known of a CPU: one at least.
     pub fn before(&mut self, count: u64) {
         self.before = self.before.saturating_add(count.max(1));
     }
@@ -337,7 +337,7 @@ mod tests {
             .each(|entry| {
                 if times.last() == Some(&entry.head.time_ns) {
                     ties += 1;
-                    assert_eq!(entry.head.cpu, 1, "who was told first comes first");
+                    assert_eq!(entry.head.cpu, 1, "the first that was given comes first");
                 }
                 times.push(entry.head.time_ns);
             })

@@ -55,7 +55,7 @@ impl Follows {
         self.torn += u64::from(came.is_some_and(|tid| tid != left));
     }
 
-    /// Though nothing was lost, switches are missing, the idle task never leaves, and neither do most who come.
+    /// Though nothing was lost, switches are missing, the idle task never leaves, and neither do most tasks that come.
     fn is_of_some_tasks(&self) -> bool {
         let strangers = self.came.difference(&self.left).count();
         !self.has_losses && self.torn >= LEAST_TORN && !self.left.contains(&0) && 2 * strangers > self.came.len()
@@ -64,7 +64,7 @@ impl Follows {
 
 /// What is known of a recording at its end.
 pub struct Ending {
-    /// Who was on each CPU when it began, as records of the time before.
+    /// The task on each CPU when it began, as records of the time before.
     pub before: Vec<Record>,
     pub has_wakeups: bool,
     /// It follows some tasks, and not the machine.
@@ -178,7 +178,7 @@ impl<F: FnMut(&Record)> Story<F> {
         Ending { before: records.collect(), has_wakeups: self.has_wakeups, is_of_some_tasks }
     }
 
-    /// Notes on top of whom an event was. The begin of an account comes before the switch by which its task came.
+    /// Notes which task was running when an event came. The begin of an account comes before the switch by which its task came.
     fn see_head(&mut self, head: &Head, event: &Event) {
         if head.tid >= 0 && !self.settled.contains(&head.cpu) && !matches!(event, Event::Ran { .. }) {
             let known = self.heads.entry(head.cpu).or_insert(Some(head.tid));
@@ -186,7 +186,7 @@ impl<F: FnMut(&Record)> Story<F> {
         }
     }
 
-    /// Whoever leaves by a CPU's first switch was there all the time, unless it came meanwhile, or another was there.
+    /// The task that a CPU's first switch takes away was there all the time, unless it came meanwhile, or another was there.
     fn was_there(&self, cpu: u32, tid: i32) -> bool {
         let is_elsewhere = tid > 0 && (self.moved.contains(&tid) || self.ended.contains(&tid));
         !is_elsewhere && tid >= 0 && self.heads.get(&cpu).is_none_or(|&head| head == Some(tid))

@@ -323,7 +323,7 @@ impl Tracker {
         self.keep(id, Raw::Act(act));
     }
 
-    /// What the way into a call took of the task's time before it is told, and takes afterwards.
+    /// What the way into a call took of the task's time before the call is seen, and takes afterwards.
     fn way_in(&self, call: Call, object: Option<ObjectId>) -> (u64, u64) {
         let is_fed = |by: Call| object.is_some_and(|object| self.arrivals.contains_key(&(by, object)));
         match call {

@@ -106,7 +106,7 @@ fn recorded(name: &str, seconds: Option<u64>, seed: Option<u64>) -> Scenario {
     scenario
 }
 
-/// Where tasks do the same whoever schedules them, a model says to the nanosecond what they do under others.
+/// Where tasks do the same under any scheduler, a model says to the nanosecond what they do under others.
 #[test]
 fn what_a_model_says_of_other_schedulers_is_what_they_do() {
     let folder = tempfile::tempdir().unwrap();

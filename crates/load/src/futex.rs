@@ -293,7 +293,7 @@ mod tests {
         let (came, through) = (&shared.object(0)[0], &shared.object(2)[0]);
         signal(&shared, 0, false);
         signal(&shared, 0, true);
-        assert_eq!(shared.object(0)[1].load(Relaxed), 0, "nobody was there");
+        assert_eq!(shared.object(0)[1].load(Relaxed), 0, "there was no waiter");
         let wait = || {
             lock(&shared, 1);
             let waited = cond_wait(&shared, 0, || unlock(&shared, 1));

@@ -71,7 +71,7 @@ pub fn run(site: &Site) -> i32 {
         let code = master.run();
         master.stop().unwrap_or(code)
     });
-    // When nobody takes CPUs away any more.
+    // When no CPU is taken away any more.
     bring_back(site.workload);
     code
 }

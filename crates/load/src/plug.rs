@@ -1,4 +1,4 @@
-//! CPUs of a guest go offline and come back, as its kernel does that for anybody who asks.
+//! CPUs of a guest go offline and come back, as its kernel does at root's request.
 
 use schedlab_model::workload::{Hotplug, Workload};
 use std::fs;

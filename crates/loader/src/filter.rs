@@ -15,7 +15,7 @@ const X32: u32 = 0x4000_0000;
 /// Where `struct seccomp_data` has the number and the architecture.
 const NUMBER_AT: u32 = 0;
 const ARCHITECTURE_AT: u32 = 4;
-/// Where it has the flags of a `mmap`, of whose bits these say who sees the memory (`MAP_TYPE`).
+/// Where it has the flags of a `mmap`, of whose bits these say which processes see the memory (`MAP_TYPE`).
 const MAP_FLAGS_AT: u32 = 16 + 3 * 8;
 const MAP_TYPE: u32 = 0xf;
 
@@ -50,7 +50,7 @@ const PASSED: &[libc::c_long] = &[
     libc::SYS_membarrier,
 ];
 
-/// Where it has the advice of a `madvise`. From here on it is for root, who spoils pages of the machine with it.
+/// Where it has the advice of a `madvise`. From here on it is root's, and spoils pages of the machine.
 const ADVICE_AT: u32 = 16 + 2 * 8;
 const ADVICE_OF_ROOT: u32 = libc::MADV_HWPOISON as u32;
 

@@ -56,7 +56,7 @@ pub fn memory_file(name: &CStr, bytes: &[u8]) -> io::Result<OwnedFd> {
     Ok(file)
 }
 
-/// A file of this many bytes in memory, all zeros, that nobody can make longer or shorter: it is mapped here.
+/// A file of this many bytes in memory, all zeros, whose length cannot change: it is mapped here.
 pub fn object_file(name: &CStr, len: u64) -> io::Result<OwnedFd> {
     let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
     // SAFETY: the name ends with a zero.

@@ -232,7 +232,7 @@ impl<'a> Validator<'a> {
             return;
         }
         if previous.is_none() != (reason == Reason::Idle) {
-            self.report(event, previous, format!("reason {reason:?} does not fit who left the CPU"));
+            self.report(event, previous, format!("reason {reason:?} does not fit the task that left the CPU"));
         }
         let facts = self.cpus.entry(event.cpu).or_default();
         let current = std::mem::replace(&mut facts.task, next);
@@ -336,7 +336,7 @@ impl<'a> Validator<'a> {
         match self.requests.insert(request, None) {
             Some(None) => self.report(event, by, format!("request {request} waits already")),
             Some(holder) if holder != by => {
-                self.report(event, by, format!("request {request} is handed on by one who has it not"))
+                self.report(event, by, format!("request {request} is handed on by a task that does not have it"))
             }
             _ => {}
         }
@@ -353,7 +353,11 @@ impl<'a> Validator<'a> {
     fn request_answered(&mut self, event: &Event, request: RequestId, by: TaskId) {
         self.task(event, by, State::Runnable);
         if self.requests.remove(&request) != Some(Some(by)) {
-            self.report_unless_lost(event, by, format!("request {request} is answered by one who has it not"));
+            self.report_unless_lost(
+                event,
+                by,
+                format!("request {request} is answered by a task that does not have it"),
+            );
         }
     }
 

@@ -29,7 +29,7 @@ pub struct Place {
 pub struct Layout {
     /// A CPU that is offline has no place.
     places: Vec<Option<Place>>,
-    /// The period of the timer tick; none where there is none, or nobody knows it.
+    /// The period of the timer tick; none where there is none, or it is unknown.
     tick: Option<Time>,
 }
 

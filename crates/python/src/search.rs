@@ -73,7 +73,7 @@ impl Hunt {
         self.locked().scenarios
     }
 
-    /// Goes on until so many scenarios were run in all, or for so long.
+    /// Goes on until this many scenarios were run in all, or for this long.
     fn go_on(
         &self,
         py: Python<'_>,

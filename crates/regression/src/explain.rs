@@ -91,7 +91,7 @@ impl Plan {
 
     /// A case as it was when the baseline was committed, and at which revision.
     fn as_of_baseline(&self, now: &Slot, sources: &mut Sources) -> Result<(Case, String), String> {
-        let untold = |why: &str| format!("Since which switch it is so is not told: {why}.");
+        let untold = |why: &str| format!("The first switch that differs is unknown: {why}.");
         let Some(repository) = sources.repository.clone() else {
             return Err(untold("the gate is in no git repository"));
         };

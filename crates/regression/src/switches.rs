@@ -134,7 +134,7 @@ impl SwitchHearing {
 /// Why a task left, in words.
 fn words(reason: Reason) -> &'static str {
     match reason {
-        Reason::Idle => "nobody was there",
+        Reason::Idle => "no task was there",
         Reason::SliceEnd => "its slice was over",
         Reason::Preempted => "it was preempted",
         Reason::Blocked => "it blocked",

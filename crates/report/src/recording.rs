@@ -43,7 +43,7 @@ pub fn show(result: &RunResult, wholeness: &Wholeness, style: Style) -> String {
     page += &facts(&[("events", events(outcome.whole())), ("records", records(wholeness))]);
     let repaired = (wholeness.repaired > 0).then(|| {
         format!(
-            "{} steps (switches, wakeups) were not told; they were put in where they were missed. What a CPU did until \
+            "{} switches and wake-ups were missing, and were inserted where that was noticed. What a CPU did until \
              then counts as unknown, and a wait that begins with such a step is not counted.",
             wholeness.repaired
         )
@@ -83,7 +83,7 @@ fn at_most(roles: &[&RoleResult], unknown_ns: f64) -> Option<Column> {
 fn programs(roles: &[&RoleResult], result: &RunResult) -> Table {
     let rows: Vec<View> = roles.iter().map(|role| View::One(Part::Role(role))).collect();
     let own = |path: &str| column(&rows, path);
-    // Where no CPU is known, or there was no switch, nobody's time and switches were measured.
+    // Where no CPU is known, or there was no switch, no task's time and switches were measured.
     let has_cpus = result.cpus.iter().any(|cpu| cpu.unknown_frac.is_none_or(|share| share < 1.0));
     let of_cpus = |column: Column| column.unmeasured(&vec![!has_cpus; roles.len()]);
     let of_switches = |column: Column| column.unmeasured(&vec![result.events.switches == 0; roles.len()]);

@@ -11,7 +11,7 @@ use schedlab_model::result::RunResult;
 use schedlab_model::time::Time;
 use std::collections::BTreeMap;
 
-/// The share of a CPU's time of which nobody knows what it did.
+/// The share of a CPU's time in which it is unknown what it did.
 pub(crate) const UNKNOWN: &str = "unknown_frac";
 
 /// With more CPUs than this they share a row.

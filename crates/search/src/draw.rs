@@ -86,7 +86,7 @@ pub fn draw(seed: u64) -> Scenario {
     if draft.cpus > 1 && rng.below(4) == 0 {
         scenario.hotplug = hotplug(&mut rng, draft.cpus, &scenario.tasks);
     }
-    // So many wait for their turn longer than most scenarios' watchdogs allow.
+    // More than that wait for their turn longer than most scenarios' watchdogs allow.
     if draft.is_long && rng.below(4) == 0 {
         crowd(&mut rng, &mut scenario.tasks);
     }

@@ -1,4 +1,4 @@
-//! Faults planted in copies of shipped policies are found, and made small; one that lets nobody starve has none as it is.
+//! Faults planted in copies of shipped policies are found, and made small; one that lets no task starve has none as it is.
 
 use schedlab_campaign::Runner;
 use schedlab_model::scenario::Scenario;
@@ -78,7 +78,7 @@ const FAULTS: [Fault; 13] = [
     },
     Fault {
         policy: "rr",
-        about: "a missed kick: a task waits on the CPU where it was, and nobody wakes the CPUs that idle",
+        about: "a missed kick: a task waits on the CPU where it was, and nothing wakes the CPUs that idle",
         edits: &[("\ts32 cpu = scx_bpf_select_cpu_dfl(p, prev_cpu, 0, &idle);\n", "\ts32 cpu = prev_cpu;\n")],
         shows: "idle-beside-work",
     },
@@ -182,7 +182,7 @@ const FAULTS: [Fault; 13] = [
     },
     Fault {
         policy: "linux-o1",
-        about: "the arrays change places only where nobody has expired: those that have are never served again",
+        about: "the arrays change places only where no task has expired: those that have are never served again",
         edits: &[(
             "\tif (!head && !(takes_part && t->array == rq->active)) {",
             "\tif (!head && !(takes_part && t->array == rq->active) && !rq->expired_since) {",

@@ -57,7 +57,7 @@ fn weights_and_members_change_while_they_run() {
     }
 }
 
-/// An idle group (cpu.idle) has the weight of SCHED_IDLE and gives way to whoever wakes. 4.9 has no such groups.
+/// An idle group (cpu.idle) has the weight of SCHED_IDLE and gives way to any task that wakes. 4.9 has no such groups.
 #[test]
 fn an_idle_group_gives_way() {
     let tables = group("a", "idle = true")

@@ -16,7 +16,7 @@ fn a_group_comes_back_that_was_throttled_below_a_real_time_task() {
     assert!((x - 0.1).abs() < 0.01, "{x}");
 }
 
-/// A batch task preempts nobody, also where its group meets the running task.
+/// A batch task preempts no task, also where its group meets the running task.
 #[test]
 fn a_batch_task_of_a_group_waits() {
     let task = |class: &str| {

@@ -18,7 +18,7 @@
 #ifndef SCHEDLAB_GROUP_ORDER_BPF_H
 #define SCHEDLAB_GROUP_ORDER_BPF_H
 
-/* Who is who among the buddies of a queue: a task by its pid, a group by this. */
+/* Which is which among the buddies of a queue: a task by its pid, a group by this. */
 static inline s32 name_of(u32 number)
 {
 	return -(s32)number;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The turns of tasks and their groups: who runs in which queue, whose slice is over, who is a buddy, and who preempts.
+ * The turns of tasks and their groups: what runs in which queue, whose slice is over, what is a buddy, and what preempts.
  *
  * A task that comes meets the running one in the first queue in which both, or groups of theirs, are.
  *
@@ -271,7 +271,7 @@ static inline bool leads_where_they_meet(const struct fair_queue *q, const struc
 
 /*
  * Whether a task that comes preempts the running one; if so it becomes a buddy, and the running one may become one
- * too. An idle group gives way to others and never preempts them (since 5.15); then nobody does.
+ * too. An idle group gives way to others and never preempts them (since 5.15).
  */
 __noinline bool preempts_in_tree(const struct fair_task *t, s32 pid, u64 now)
 {

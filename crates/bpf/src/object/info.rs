@@ -72,7 +72,7 @@ pub struct RoomForGroups {
     pub name: String,
     /// The map's name.
     pub map: String,
-    /// How many entries there are where nobody says more.
+    /// How many entries there are unless the loader asks for more.
     pub least: u32,
 }
 

@@ -45,7 +45,7 @@ pub fn run(args: BisectArgs) -> Result<(), Failure> {
     match &pair {
         Ok(pair) => show(&args, pair, &runner),
         // The parent was skipped, and yet git knows which commit it is.
-        Err(why) if !args.json => output::print(&format!("What it changed is not told: {why}\n")),
+        Err(why) if !args.json => output::print(&format!("What it changed is unknown: {why}\n")),
         Err(_) => Ok(()),
     }
 }

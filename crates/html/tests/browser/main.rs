@@ -169,7 +169,10 @@ fn paper_has_whole_timelines_the_heads_of_tables_and_their_definitions() {
     viewer.media("print");
     let head = "getComputedStyle(document.querySelector('th button')).display";
     assert_ne!(viewer.text(head), "none", "heads are buttons");
-    assert_eq!(viewer.text("getComputedStyle(document.querySelector('.tools')).display"), "none");
+    for of_a_mouse in [".tools", ".hint"] {
+        let display = format!("getComputedStyle(document.querySelector({of_a_mouse:?})).display");
+        assert_eq!(viewer.text(&display), "none", "{of_a_mouse}");
+    }
     viewer.media("screen");
     viewer.run("dispatchEvent(new Event('afterprint'))");
     assert_eq!((viewer.text(RANGES), viewer.number(folded)), before);

@@ -73,14 +73,14 @@ function painted(lane, tasks, end, from, scale, width, first) {
   });
 }
 
-test("a column of pixels goes to who had most of it, as high as it was busy", () => {
+test("a column of pixels goes to the task that had most of it, as high as it was busy", () => {
   const rows = [[0, 10, 0, 1], [10, 40, 1, 1], [40, 55, 0, 1], [60, 70, 2, 1], [100, 150, 2, 1], [300, 1000, 1, 1]];
   const { lanes } = decoded(pack([rows], [], ["a", "b", "c"].map((label) => ({ label, role: 0 })), ["g"], 1000));
   const columns = painted(lanes[0], 3, 1000, 0, 100, 10);
   assert.deepEqual(columns.slice(0, 3), [[1, 3], [2, 2], [-1, 0]]);
   // The last pixel of a slice parts it from the next.
   assert.deepEqual(columns.slice(3), [...Array(6).fill([1, 4]), [-1, 0]]);
-  // Closer, slices are themselves: 10 pixels of nobody are seen where nobody was.
+  // Closer, slices are themselves: 10 idle pixels are seen where the CPU was idle.
   const close = painted(lanes[0], 3, 1000, 0, 1, 70).map(([task]) => task);
   assert.deepEqual([close[5], close[20], close[50], close[57], close[65]], [0, 1, 0, -1, 2]);
 });
@@ -121,7 +121,7 @@ test("columns that are kept show the same as new ones, wherever the picture move
   }
 });
 
-test("a slice says who, where, how long, why it left and why it waited", () => {
+test("a slice gives its task, CPU and length, why it left and why it waited", () => {
   const data = decoded(story());
   const say = (slice) => timeline.words.describe(data, slice);
   assert.deepEqual(say(0), {

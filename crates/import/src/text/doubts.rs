@@ -1,4 +1,4 @@
-//! What a text does not say is credited to nobody.
+//! What a text does not say is credited to no task.
 
 use super::tests::{FTRACE, PERF, events, told};
 use schedlab_model::trace::{EventKind, Untraced, WakeSource};
@@ -68,7 +68,7 @@ impl Known {
         let end = told.end_ns - told.start_ns;
         let all = told.cpus.max(told.heard.last().map_or(0, |cpu| cpu + 1));
         (0..all).for_each(|cpu| turn(&mut known, end, cpu, String::new()));
-        // Who still waits at the end.
+        // Tasks that still wait at the end.
         known.waits.extend(woken.into_iter().map(|(task, begun)| (name(task), ms(end - begun))));
         known.cpus.sort();
         known
@@ -105,7 +105,7 @@ fn a_cpu_without_an_event_is_unknown_and_nobody_waits_there() {
 fn the_time_before_a_cpus_first_switch_is_known_where_that_proves_it() {
     let rest = [switch(0, 10.0, "swapper/0-0", "R", "a-100"), switch(0, 12.0, "a-100", "S", "swapper/0-0")];
     let with = |lines: &[String]| Known::of(&[&rest[..1], lines, &rest[1..]].concat().concat());
-    // It was idle, or had a task that nobody woke.
+    // It was idle, or had a task that nothing woke.
     assert_eq!(with(&[switch(1, 11.0, "swapper/1-0", "R", "b-101")]).cpu(1), [(0, 1000, "idle"), (1000, 2000, "b")]);
     let leaves = switch(1, 11.0, "b-101", "S", "swapper/1-0");
     assert_eq!(with(std::slice::from_ref(&leaves)).cpu(1), [(0, 1000, "b"), (1000, 2000, "idle")]);
@@ -147,7 +147,7 @@ fn an_account_of_another_cpus_task_gives_no_time_here() {
     let text = [
         switch(0, 10.0, "a-100", "S", "swapper/0-0"),
         "CPU:0 [LOST 50 EVENTS]\n".into(),
-        // It wakes somebody on the CPU where hog runs, which brings hog's account up to date.
+        // It wakes a task on the CPU where hog runs, which brings hog's account up to date.
         ran(0, 11.0, "a-100", "hog-200", 900),
         wakeup(0, 11.000_005, "a-100", "b-101", 1),
         switch(0, 11.2, "a-100", "S", "swapper/0-0"),
@@ -232,7 +232,7 @@ fn a_recording_of_some_tasks_is_known_by_who_never_leaves() {
     assert!(told(OF_A_TASK.as_bytes()).unwrap().0.is_of_some_tasks);
     let known = Known::of(OF_A_TASK);
     assert_eq!((known.cpu(0), known.cpu(1)), (vec![(0, 1000, "?")], vec![(0, 1000, "?")]));
-    // Where the idle task leaves, the machine was followed, and where events were lost nobody knows.
+    // Where the idle task leaves, the machine was followed, and where events were lost it is unknown.
     let idle = "swapper 0 [001] 1.200000: sched:sched_switch: prev_comm=swapper/1 prev_pid=0 prev_prio=120 prev_state=R ==> \
                 next_comm=sh next_pid=10 next_prio=120\n";
     let (first, rest) = OF_A_TASK.split_at(OF_A_TASK.match_indices('\n').nth(1).unwrap().0 + 1);

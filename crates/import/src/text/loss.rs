@@ -6,7 +6,7 @@ use super::line::number;
 /// What a line says of losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loss {
-    /// Of this CPU, so many, one at least.
+    /// This many of this CPU's: one at least.
     Of(u32, u64),
     /// It speaks of a loss, and not as any tool does.
     Unread,

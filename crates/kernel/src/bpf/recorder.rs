@@ -181,7 +181,7 @@ impl Recorder {
     /// Runs a program on each CPU that reports the CPU's task. It interrupts the CPU, so its answer has its place between
     /// that CPU's switches.
     fn ask_who_runs(&self) -> Result<(), Lack> {
-        let failed = |e: libbpf_rs::Error| Lack::of("ask the CPUs who runs", &e);
+        let failed = |e: libbpf_rs::Error| Lack::of("ask the CPUs which tasks run", &e);
         let program = self.object.progs_mut().find(|program| program.name() == "schedlab_running");
         let program = program.expect("the object has it");
         for cpu in online_cpus(&fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_else(|_| "0".into())) {

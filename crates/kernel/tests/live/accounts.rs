@@ -104,7 +104,7 @@ fn median(of: impl Iterator<Item = f64>) -> f64 {
 
 /// Counts agree exactly, each time. Of waits the median does: the kernel looks at its clock a moment before its
 /// tracepoint, and a machine that is taken away in that moment makes it long. Of times on CPUs the kernel subtracts what
-/// a hypervisor took of the CPU meanwhile, where it is told, and we do not: our sum is between its own and that with all
+/// a hypervisor took of the CPU meanwhile, where that is known, and we do not: our sum is between its own and that with all
 /// that was taken. Less than a tick of that may not show yet.
 #[test]
 fn records_add_up_to_the_kernels_counters() {

@@ -15,7 +15,7 @@ use schedlab_model::workload::{Step, Workload};
 use std::io;
 
 /// A sleep in which a CPU that has nothing else to do stops its tick: longer than a tick at the lowest rate of a kernel, 100 Hz.
-/// Each further tick adds a little, which nobody counts here (`update_wall_time`).
+/// Each further tick adds a little, which is not counted here (`update_wall_time`).
 const WITHOUT_TICK: &str = "12ms";
 
 /// How a scenario begins.

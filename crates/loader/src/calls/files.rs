@@ -286,7 +286,7 @@ fn descriptor_control(with: &mut Supervisor, command: i32, argument: i32) -> Res
         libc::F_DUPFD | libc::F_DUPFD_CLOEXEC | libc::F_GETFD | libc::F_SETFD | libc::F_GETFL => go_on(),
         libc::F_SETFL if argument & libc::O_ASYNC == 0 => go_on(),
         libc::F_GETPIPE_SZ | libc::F_ADD_SEALS | libc::F_GET_SEALS => go_on(),
-        // There is no one else who could lock its files.
+        // Nothing else could lock its files.
         libc::F_SETLK | libc::F_SETLKW | libc::F_OFD_SETLK | libc::F_OFD_SETLKW => value(0),
         other => {
             with.refuse(format!("fcntl with command {other}"));

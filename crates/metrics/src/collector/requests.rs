@@ -310,7 +310,7 @@ mod tests {
         let measures = measures(&events, 50);
         assert_eq!(parts(&measures.roles[0].measures), [10 + 7, 4, 5 + 4, 0]);
         let of = |id: usize| (measures.tasks[id].measures.requests, measures.tasks[id].measures.requests_open);
-        assert_eq!((of(0), of(1)), ((0, 0), (1, 0)), "who answers has it");
+        assert_eq!((of(0), of(1)), ((0, 0), (1, 0)), "the task that answers has it");
         // It first ran where it was first taken.
         assert_eq!(measures.roles[0].measures.response_from_first_run_ns.unwrap().max, 20);
     }

@@ -500,7 +500,7 @@ fn of_run(steps: &mut [Step]) {
     }
 }
 
-/// Threads without an instance that nobody forks, directly or by others: rt-app creates none of them.
+/// Threads without an instance that no thread forks, directly or through others: rt-app creates none of them.
 pub(super) fn never_created(roles: &[Task]) -> BTreeSet<String> {
     let mut created: BTreeSet<&str> =
         roles.iter().filter(|role| !role.spawned).map(|role| role.name.as_str()).collect();

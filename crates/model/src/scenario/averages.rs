@@ -11,7 +11,7 @@ impl Step {
         })
     }
 
-    /// How long it computes, sleeps and uses devices, in nanoseconds, where nobody else wants a CPU or the device.
+    /// How long it computes, sleeps and uses devices, in nanoseconds, where no other task wants a CPU or the device.
     pub fn length_ns(&self) -> f64 {
         self.sum(&|effect| match effect {
             Effect::Works(length) | Effect::Sleeps(length) => length.mean_ns(),

@@ -1,6 +1,6 @@
 // What the page gives in browsers is what the command line prints, byte for byte.
 //
-// PLAYGROUND is the page, SCHEDLAB the program. A browser that is not there is told of by `tools/playground`.
+// PLAYGROUND is the page, SCHEDLAB the program. `tools/playground` says which browser is missing.
 
 import assert from "node:assert/strict";
 import { execFileSync, spawn, spawnSync } from "node:child_process";

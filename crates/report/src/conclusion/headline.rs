@@ -87,10 +87,10 @@ fn nothing(rankings: &[Ranking], facts: &Facts) -> String {
     let all = and(facts.policies);
     let percent = (MATTERS - 1.0) * 100.0;
     let is_open = |ranking: &Ranking| {
-        ranking.leaders().any(|rank| matches!(rank.standing, Standing::NotToldApart | Standing::Disturbed))
+        ranking.leaders().any(|rank| matches!(rank.standing, Standing::Indistinguishable | Standing::Disturbed))
     };
     match rankings.iter().filter(|ranking| ranking.has_best()).any(is_open) {
-        true => format!("These runs do not tell {all} apart."),
+        true => format!("These runs cannot tell {all} apart."),
         false => format!("{all} are alike: no question shows a difference of {percent:.0} % or more."),
     }
 }

@@ -62,7 +62,7 @@ pub enum Standing {
     /// The difference is too small to matter.
     Alike,
     /// The difference may be chance: its interval, or its range under small changes, holds none at all.
-    NotToldApart,
+    Indistinguishable,
     /// The difference may be what others took of the machine.
     Disturbed,
     /// It is behind, as far as is known.
@@ -150,7 +150,7 @@ impl Inquiry<'_> {
             _ if index == first => Standing::First,
             Some(gap) => Standing::of(factor(best, value, question::metric(path)), gap),
             // They have no run in common.
-            None => Standing::NotToldApart,
+            None => Standing::Indistinguishable,
         };
         Rank { policy: candidates[index].label.clone(), value: Some(value), standing, gap }
     }
@@ -181,7 +181,7 @@ impl Ranking {
         self.ranks.iter().any(|rank| rank.standing == Standing::Behind)
     }
 
-    /// The policies that none is known to beat: the first, and those alike or not told apart from it.
+    /// The policies that none is known to beat: the first, and those alike or indistinguishable from it.
     pub fn leaders(&self) -> impl Iterator<Item = &Rank> {
         self.ranks.iter().filter(|rank| rank.standing.leads())
     }
@@ -248,16 +248,16 @@ impl Standing {
     fn of(factor: f64, gap: &Gap) -> Standing {
         let is_wide = || gap.range().is_none_or(|(low, high)| low < 1.0 / MATTERS || high > MATTERS);
         match (factor < MATTERS, gap.is_more_than_chance()) {
-            (true, Some(false)) if factor > 1.0 && is_wide() => Standing::NotToldApart,
+            (true, Some(false)) if factor > 1.0 && is_wide() => Standing::Indistinguishable,
             (true, _) => Standing::Alike,
-            (false, Some(false)) => Standing::NotToldApart,
+            (false, Some(false)) => Standing::Indistinguishable,
             (false, _) => Standing::Behind,
         }
     }
 
     /// Whether no policy is known to be better.
     fn leads(self) -> bool {
-        matches!(self, Standing::First | Standing::Alike | Standing::NotToldApart | Standing::Disturbed)
+        matches!(self, Standing::First | Standing::Alike | Standing::Indistinguishable | Standing::Disturbed)
     }
 }
 

@@ -113,10 +113,10 @@ fn intervals_decide_who_is_behind() {
     let gap = ranking.ranks[1].gap.as_ref().unwrap();
     assert_eq!(
         (ranking.ranks[1].standing, gap.is_more_than_chance()),
-        (Standing::NotToldApart, Some(false)),
+        (Standing::Indistinguishable, Some(false)),
         "{gap:?}"
     );
-    assert!(words(&open, Question::MeanResponse).starts_with("worker, mean response: no best, not told apart: "));
+    assert!(words(&open, Question::MeanResponse).starts_with("worker, mean response: no best, indistinguishable: "));
 }
 
 #[test]
@@ -138,8 +138,8 @@ fn small_changes_decide_where_nothing_is_random() {
     );
     assert!(basis.contains("the ranges are those of 2 copies"), "{basis}");
     let (_, open) = concluded(&[copy(90.0), copy(150.0)]);
-    assert_eq!(standings(&open, Question::MeanResponse)[1], ("b", Standing::NotToldApart));
-    assert_eq!(open.headline, "These runs do not tell a and b apart.");
+    assert_eq!(standings(&open, Question::MeanResponse)[1], ("b", Standing::Indistinguishable));
+    assert_eq!(open.headline, "These runs cannot tell a and b apart.");
     let (basis, untried) = concluded(&[]);
     assert_eq!(standings(&untried, Question::MeanResponse)[1], ("b", Standing::Behind));
     assert!(basis.contains("--perturb 10 tries small changes"), "{basis}");

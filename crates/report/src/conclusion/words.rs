@@ -36,9 +36,9 @@ impl Ranking {
     pub(super) fn lack_of_best(&self) -> Option<String> {
         self.leaders().nth(1)?;
         let stands = |standing: Standing| self.leaders().any(|rank| rank.standing == standing);
-        match (stands(Standing::Disturbed), stands(Standing::NotToldApart)) {
+        match (stands(Standing::Disturbed), stands(Standing::Indistinguishable)) {
             (true, _) => Some("no best, too disturbed by others to tell apart".into()),
-            (false, true) => Some("no best, not told apart".into()),
+            (false, true) => Some("no best, indistinguishable".into()),
             (false, false) => {
                 Some(format!("no best{}", self.width().map_or(String::new(), |width| format!(", {width}"))))
             }

@@ -164,7 +164,7 @@ fn verdict(change: &Change) -> &'static str {
     match change.is_firm {
         Some(true) if is_longer(change) => "longer",
         Some(true) => "shorter",
-        Some(false) => "not told apart",
+        Some(false) => "indistinguishable",
         None => match (change.mean_ns, change.in_trace) {
             ([Some(_), Some(_)], _) => "too few blocks",
             ([None, None], _) => "no known wait",
@@ -316,7 +316,7 @@ mod tests {
         );
         let page = pair.show(Style::PLAIN);
         let words = page.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(words.contains("not told apart") && words.contains("too few blocks"), "{page}");
+        assert!(words.contains("indistinguishable") && words.contains("too few blocks"), "{page}");
         assert!(words.contains("20 blocks of 50ms (1s), after 40 (2s)"), "{page}");
     }
 }

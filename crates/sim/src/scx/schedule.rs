@@ -79,7 +79,7 @@ impl Sim {
         self.core.this_cpu = cpu;
         let preempted = std::mem::take(&mut self.core.cpu_mut(cpu).preempted);
         let reason = left.unwrap_or(if preempted { Reason::Preempted } else { Reason::SliceEnd });
-        // Who is next is known before the policy is asked where the previous task is to go (`put_prev_set_next_task`).
+        // Which task is next is known before the policy is asked where the previous task is to go (`put_prev_set_next_task`).
         let next = self.core.queues.first(cpu).unwrap_or(NONE);
         if previous != NONE && self.core.entity(previous).state == State::Running {
             self.put_previous(cpu, previous, next == NONE);

@@ -342,7 +342,7 @@ mod tests {
         assert_eq!(paid(&tables, &costs), [4 + 20]);
         let one = "[machine.mechanisms]\npipe_keeps_two = false\n".to_string() + &tables;
         assert_eq!(paid(&one, &costs), [3 + 2 + 40]);
-        // Who waits takes what has just come, and its page is kept.
+        // A waiting task takes what has just come, and its page is kept.
         let there_and_back = "[channel.c]\n[channel.d]\n".to_string()
             + &two(
                 "{ repeat = 3, steps = [{ send = \"c\" }, { recv = \"d\" }] }",

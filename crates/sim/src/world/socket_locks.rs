@@ -4,7 +4,7 @@
 //! the call has released the lock. A reader that takes the sender's CPU at once leaves the lock with a task that waits for a CPU, and
 //! other senders sleep until that one has run (`__lock_sock`, `release_sock`).
 //!
-//! The locks of receiving ends are left out. They are held while a message is copied, and nobody is woken meanwhile.
+//! The locks of receiving ends are left out. They are held while a message is copied, and no task is woken meanwhile.
 
 use super::objects::Attempt;
 use super::{Wake, World};

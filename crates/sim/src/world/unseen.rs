@@ -168,7 +168,7 @@ impl World {
         self.begin_class(slot);
         self.tasks[slot].waits = true;
         let attempt = self.objects.channels[channel.index()].recv(slot, 1, false, &mut self.woken);
-        assert_eq!(attempt, objects::Attempt::Wait, "nobody has called");
+        assert_eq!(attempt, objects::Attempt::Wait, "no task has called");
         Unseen { slot, role, channel, has_paid: false }
     }
 

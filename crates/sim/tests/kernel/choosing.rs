@@ -1,4 +1,4 @@
-//! Which task runs next, and what is told of it.
+//! Which task runs next, and what callbacks hear of it.
 
 use crate::{ONE, TWO, run, says};
 

@@ -186,7 +186,7 @@ impl KernelRun<'_> {
     fn unknown(&self, summary: &Summary) -> Vec<String> {
         let untold = (summary.repaired > 0).then(|| {
             format!(
-                "what happened around {} steps that the kernel did not tell: the CPU's time counts as unknown until the \
+                "what happened around {} steps that the kernel did not report: the CPU's time counts as unknown until the \
                  next event, and a wait that begins with such a step is not counted",
                 summary.repaired
             )

@@ -96,7 +96,7 @@ struct Task {
 struct Cpu {
     on: Option<TaskId>,
     untraced: Untraced,
-    /// How often it turned to what nobody knows: a wait from before is not known to go on.
+    /// How often its state became unknown: a wait from before is not known to go on.
     stretch: u64,
     /// How many tasks of each role are known to wait here.
     waiting: BTreeMap<Option<RoleId>, u64>,

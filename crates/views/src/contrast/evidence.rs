@@ -175,7 +175,7 @@ mod tests {
             (Time(51), Some(CpuId(1)), &[CpuId(0), CpuId(1)][..])
         );
         let had: Vec<u64> = case.had.values().map(|time| time.ns()).collect();
-        assert_eq!(had, [30, 20, 1], "two workers, and then nobody");
+        assert_eq!(had, [30, 20, 1], "two workers, and then no task");
         assert_eq!(case.idled[&CpuId(1)], Time(50));
     }
 }

@@ -7,7 +7,7 @@ schedlab_still_begin:
     .byte 2, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0
     .short 3, 62                    # a shared object for x86-64
     .long 1
-    .quad 0, 64, 0                  # no entry, where segments are told, no sections
+    .quad 0, 64, 0                  # no entry, where the segments are listed, no sections
     .long 0
     .short 64, 56, 4, 64, 0, 0      # of the head, of each of four segments, of no section
     .long 1, 5                      # loaded, to be read and run
