@@ -27,7 +27,7 @@ impl Engine for Kvm {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(format!("there is no {DEVICE}: this machine does not virtualize"));
             }
-            Err(error) => return Err(format!("{DEVICE} cannot be opened: {error}; be in the role kvm")),
+            Err(error) => return Err(format!("{DEVICE} cannot be opened: {error}; join the group kvm")),
         }
         let instead = |why| format!("{why}; the other engines need no KVM");
         STARTS.get_or_init(|| starts(self)).clone().map_err(instead)?;
