@@ -11,7 +11,7 @@
 mod space;
 
 use schedlab_model::hash::sha256;
-use space::Lch;
+use space::{Lch, apart};
 
 /// The colours of the names that schedlab knows.
 const KNOWN: [(&str, &str); 14] = [
@@ -31,6 +31,12 @@ const KNOWN: [(&str, &str); 14] = [
     ("ideal-fcfs", "#969696"),
 ];
 
+/// Lines of names that we do not know are this far apart as long as there is room.
+const FAR: f64 = 0.16;
+/// Hues that are tried for each of them, one after the other by an angle that comes near no earlier one.
+const HUES: usize = 24;
+const GOLDEN_ANGLE: f64 = 137.507_764;
+
 /// How the shades of a colour differ from it: in lightness, and in hue (degrees).
 const SHADES: [(f64, f64); 6] = [(0.09, 0.0), (-0.09, 0.0), (0.05, 22.0), (-0.05, -22.0), (0.13, -14.0), (-0.13, 14.0)];
 
@@ -46,14 +52,22 @@ pub fn colours(labels: &[&str]) -> Vec<String> {
     let (plain, parameters): (Vec<&str>, Vec<&str>) = schedulers().partition(|scheduler| !scheduler.contains(':'));
     for scheduler in plain.into_iter().chain(parameters) {
         if taken.iter().all(|(other, _)| *other != scheduler) {
-            let free = |colour: &String| taken.iter().all(|(_, other)| other != colour);
-            // The colours continue without end, and all differ by and by.
-            let colour = (0..).map(|attempt| colour(scheduler, attempt)).find(free).unwrap_or_default();
+            let colour = free_colour(scheduler, &taken);
             taken.push((scheduler, colour));
         }
     }
     let of = |scheduler: &str| taken.iter().find(|(other, _)| *other == scheduler).map(|(_, colour)| colour.clone());
     schedulers().filter_map(of).collect()
+}
+
+/// A colour that no other scheduler has. The names that we do not know get hues that are far from each other.
+fn free_colour(scheduler: &str, taken: &[(&str, String)]) -> String {
+    let distance = |colour: &String| taken.iter().map(|(_, other)| apart(other, colour)).fold(f64::MAX, f64::min);
+    let is_unknown = KNOWN.iter().all(|(known, _)| !scheduler.starts_with(known)) && !scheduler.contains(':');
+    let far = is_unknown.then(|| (0..HUES).map(|attempt| colour(scheduler, attempt)).find(|one| distance(one) >= FAR));
+    // The colours continue without end, and all differ by and by.
+    let any = || (0..).map(|attempt| colour(scheduler, attempt)).find(|one| distance(one) > 0.0);
+    far.flatten().or_else(any).unwrap_or_default()
 }
 
 /// A label without its venue.
@@ -71,6 +85,9 @@ fn colour(scheduler: &str, attempt: usize) -> String {
     let base = known.map_or_else(|| of_unknown(name), |(_, colour)| Lch::of(colour));
     if parameters.is_empty() && attempt == 0 {
         return base.hex();
+    }
+    if known.is_none() && parameters.is_empty() && attempt < HUES {
+        return Lch { hue: base.hue + GOLDEN_ANGLE * attempt as f64, ..base }.hex();
     }
     let place = if parameters.is_empty() { attempt - 1 } else { number(parameters, 0) + attempt };
     let (lightness, hue) = SHADES[place % SHADES.len()];
@@ -161,6 +178,15 @@ mod tests {
             assert_ne!(a, b);
         }
         assert!(colours.iter().all(|colour| colour.len() == 7 && colour.starts_with('#')));
+    }
+
+    #[test]
+    fn lines_of_unknown_names_have_hues_that_differ() {
+        for names in [["1", "2", "4", "8"], ["2", "4", "8", "16"], ["0ns", "5ms", "10ms", "20ms"]] {
+            for (a, b) in pairs(&colours(&names).iter().map(String::as_str).collect::<Vec<_>>()) {
+                assert!(distance(a, b, Eyes::Usual) >= FAR, "{names:?}: {a} {b}");
+            }
+        }
     }
 
     #[test]

@@ -6,7 +6,8 @@
 /// what a small multiple is about, when all rows are about the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// How many tasks share a CPU: `venue`, `load` (whole tasks), `fraction` of 1, `seen` (`true` for what the run
+    /// How many tasks share a CPU: `venue`, `load` (whole tasks, or `3 to 4`), `least` (the first of
+    /// them), `fraction` of 1, `seen` (`true` for what the run
     /// queues say, `estimated` for what response times suggest).
     Load,
     /// Percentiles of times: `venue`, `panel`, `percentile` (`p50`), `time_ms`, `low_ms`?, `high_ms`?.

@@ -5,7 +5,7 @@ use crate::{Axes, Chart, Kind, Row};
 use schedlab_model::outcome::{Outcome, Value as Number, View};
 use schedlab_model::result::Interval;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What every chart of results has of each candidate.
 type Candidates<'a> = [(String, &'a Outcome)];
@@ -14,8 +14,9 @@ type Candidates<'a> = [(String, &'a Outcome)];
 /// `nice` holds the nice values of roles, which results do not tell.
 pub fn of_results(candidates: &[(String, &Outcome)], nice: &BTreeMap<String, i64>) -> Vec<Chart> {
     let response =
-        ("response", "Response times", "From the begin of a request to its end. Bars are confidence intervals.");
-    let wakeup = ("wakeup-latency", "Wakeup latency", "From being runnable to running. Bars are confidence intervals.");
+        ("response", "Response times", "From the start of a request to its end. Bars are confidence intervals.");
+    let wakeup =
+        ("wakeup-latency", "Wake-up latency", "From being runnable to running. Bars are confidence intervals.");
     let response = times(candidates, response, "response_ns");
     // Where nothing is a request, as in recordings, waits take the place of responses.
     let waits = (
@@ -103,7 +104,7 @@ fn shares(candidates: &Candidates) -> Chart {
         let share = metrics.value("cpu_share")?;
         Some(row(label, result, percent(&name, share.number, share.interval)))
     });
-    let caption = "CPU time of each role, in parts of what the whole machine had.";
+    let caption = "CPU time of each role, as a share of the machine's CPU time.";
     let axes = Axes { x: Some("CPU time (%)".into()), ..Axes::default() };
     Chart { axes, ..Chart::new(("shares", "CPU time by role", caption), Kind::Bars, shares.collect()) }
 }
@@ -117,12 +118,28 @@ fn percent(panel: &str, fraction: f64, interval: Option<Interval>) -> Value {
     })
 }
 
+/// The most numbers of tasks that have a place each; more share places, each twice as wide as the one before.
+const MOST_LOADS: usize = 12;
+
 fn load(candidates: &Candidates) -> Chart {
+    let seen = [("true", "load_distribution.true"), ("estimated", "load_distribution.estimated")];
+    let loads_of = |result: &Outcome, path: &str| result.whole().distribution(path).unwrap_or_default();
+    let loads: BTreeSet<u32> = candidates
+        .iter()
+        .flat_map(|(_, result)| seen.iter().flat_map(|(_, path)| loads_of(result, path).into_keys()))
+        .collect();
+    let place = |load: u32| if loads.len() > MOST_LOADS { doubling(load) } else { (load, load) };
     let mut rows = Vec::new();
     for (label, result) in candidates {
-        for (seen, path) in [("true", "load_distribution.true"), ("estimated", "load_distribution.estimated")] {
-            for (load, fraction) in result.whole().distribution(path).unwrap_or_default() {
-                rows.push(row(label, result, json!({"load": load, "fraction": fraction, "seen": seen})));
+        for (seen, path) in seen {
+            let mut places: BTreeMap<(u32, u32), f64> = BTreeMap::new();
+            for (load, fraction) in loads_of(result, path) {
+                *places.entry(place(load)).or_default() += fraction;
+            }
+            for ((least, most), fraction) in places {
+                let load = if least == most { json!(least) } else { json!(format!("{least} to {most}")) };
+                let fields = json!({"load": load, "least": least, "fraction": fraction, "seen": seen});
+                rows.push(row(label, result, fields));
             }
         }
     }
@@ -131,11 +148,17 @@ fn load(candidates: &Candidates) -> Chart {
     Chart::new(("load", "Tasks on a CPU", caption), Kind::Load, rows)
 }
 
+/// The least and the most number of tasks that share a place with this one: 0, 1, 2, 3 to 4, 5 to 8, and so on.
+fn doubling(load: u32) -> (u32, u32) {
+    let most = load.checked_next_power_of_two().unwrap_or(u32::MAX);
+    if load <= 2 { (load, load) } else { (most / 2 + 1, most) }
+}
+
 /// A panel for each kind of overhead that any candidate has.
 fn overhead(candidates: &Candidates) -> Chart {
     const KINDS: [(&str, &str); 5] = [
         ("context switches", "overhead_ns.switch"),
-        ("wakeups", "overhead_ns.wakeup"),
+        ("wake-ups", "overhead_ns.wakeup"),
         ("migrations", "overhead_ns.migration"),
         ("ticks", "overhead_ns.tick"),
         ("the policy itself", "overhead_ns.policy"),
@@ -158,7 +181,7 @@ fn overhead(candidates: &Candidates) -> Chart {
             rows.push(row(label, result, percent(panel, time.number / whole, interval)));
         }
     }
-    let caption = "CPU time that the system took for itself, in parts of what the whole machine had.";
+    let caption = "CPU time that the system took for itself, as a share of the machine's CPU time.";
     let axes = Axes { x: Some("CPU time (%)".into()), ..Axes::default() };
     Chart { axes, ..Chart::new(("overhead", "Overhead", caption), Kind::Bars, rows) }
 }
@@ -260,6 +283,18 @@ mod tests {
         let rows: Vec<_> = charts["load"].rows[..3].iter().map(row).collect();
         let of = |load, fraction, seen: &str| (Some(load), Some(fraction), Some(seen.to_string()));
         assert_eq!(rows, [of(0, 0.5, "true"), of(2, 0.5, "true"), of(1, 1.0, "estimated")]);
+    }
+
+    #[test]
+    fn many_loads_share_places() {
+        let actual = Some((0..=40).map(|load| (load, 1.0 / 41.0)).collect());
+        let distribution = Some(LoadDistribution { estimated: BTreeMap::new(), actual });
+        let charts = charts(RunResult { load_distribution: distribution, ..result(vec![]) }, &[]);
+        let rows = &charts["load"].rows;
+        let places: Vec<&Value> = rows[..rows.len() / 2].iter().map(|row| &row["load"]).collect();
+        let names = ["3 to 4", "5 to 8", "9 to 16", "17 to 32", "33 to 64"].map(|name| json!(name));
+        assert_eq!(places, [&[json!(0), json!(1), json!(2)][..], &names].concat().iter().collect::<Vec<_>>());
+        assert!((rows[5]["fraction"].as_f64().unwrap() - 8.0 / 41.0).abs() < 1e-12 && rows[5]["least"] == 9);
     }
 
     #[test]

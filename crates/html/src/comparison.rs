@@ -45,7 +45,10 @@ pub fn of_comparison(comparison: &Comparison, heard: &[Heard], provenance: Prove
         next: next(comparison),
         lead,
         sections: sections(comparison, heard, &roles, charts),
-        provenance: Provenance { facts: [facts(comparison), provenance.facts].concat(), ..provenance },
+        provenance: Provenance {
+            facts: [facts(comparison, &provenance.parameters), provenance.facts].concat(),
+            ..provenance
+        },
     }
 }
 
@@ -88,7 +91,7 @@ fn sections(comparison: &Comparison, heard: &[Heard], roles: &[String], charts: 
     let how = Section {
         charts: charts.into_iter().chain(over_time.into_iter().flatten()).collect(),
         tables: tables.collect(),
-        ..part("how", "How it comes about")
+        ..part("why", "Why")
     };
     let says =
         Section { charts: pieces::status(heard).into_iter().collect(), ..part("status", "What the policy publishes") };
@@ -174,18 +177,19 @@ fn scenario(result: &Outcome) -> String {
 }
 
 /// What every result says about itself.
-fn facts(comparison: &Comparison) -> Vec<(String, String)> {
+fn facts(comparison: &Comparison, written: &[Vec<(String, String)>]) -> Vec<(String, String)> {
     let first = &comparison.results[0];
     let told = told(comparison);
     let machines = each(told, |result| format!("{} CPUs, {}", result.scenario().cpus, result.scenario().topology));
     let mut facts = vec![("scenario".to_string(), each(told, scenario)), ("machine".into(), machines)];
-    for (policy, result) in comparison.policies.iter().zip(&comparison.results) {
-        let parameters: Vec<String> = result
-            .policy()
-            .parameters
-            .iter()
-            .map(|(name, value)| format!("{name} = {}", serde_json::json!(value)))
-            .collect();
+    for (index, (policy, result)) in comparison.policies.iter().zip(&comparison.results).enumerate() {
+        let parameters: Vec<String> = match written.get(index) {
+            Some(written) => written.iter().map(|(name, value)| format!("{name} = {value}")).collect(),
+            None => {
+                let plain = |(name, value)| format!("{name} = {}", serde_json::json!(value));
+                result.policy().parameters.iter().map(plain).collect()
+            }
+        };
         let provenance = result.provenance();
         let object = provenance.policy_hash.as_deref().map(|hash| format!("object {}", short(hash)));
         let kernel = provenance.kernel.as_ref().map(|kernel| format!("kernel {kernel}"));

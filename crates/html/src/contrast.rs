@@ -72,7 +72,7 @@ fn means(pair: &Pair) -> Option<Chart> {
             })
         })
         .collect();
-    let about = "The mean of the blocks' mean waits, of the programs whose waited time changed most.";
+    let about = "Mean of the blocks' mean waits, for the programs whose total wait changed most.";
     let axes = Axes { y: Some("ms".into()), ..Axes::default() };
     (!rows.is_empty()).then(|| Chart { axes, ..Chart::new(("means", "Mean waits", about), Kind::Grouped, rows) })
 }

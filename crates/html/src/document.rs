@@ -119,6 +119,8 @@ pub struct Provenance {
     pub files: Vec<Listing>,
     /// The nice values of roles, where the scenario is known.
     pub nice: BTreeMap<String, i64>,
+    /// The parameters of each policy as users write them, in the order of the results; where they are missing, results have numbers.
+    pub parameters: Vec<Vec<(String, String)>>,
 }
 
 impl Document {

@@ -42,7 +42,7 @@ pub fn of_gate(report: &Report, provenance: Provenance) -> Document {
             },
             Section {
                 id: "same".into(),
-                heading: "Checks that hold and did not change".into(),
+                heading: "Checks that passed, unchanged".into(),
                 tables: tables(&rest),
                 ..Section::default()
             },
@@ -78,8 +78,8 @@ fn deviations(checks: &[&Check]) -> Option<Chart> {
     let about = match measured.len() {
         count if count > ROWS => format!("The first {ROWS} checks of {count}. "),
         _ => String::new(),
-    } + "How far each value moved from the one that it is held against; the band is what its bounds allow. What moved \
-         further than the axis goes is drawn at its edge.";
+    } + "Change of each value from its baseline or other reference; the band is the allowed range. Values beyond the \
+         axis are drawn at its edge.";
     let rows: Vec<Row> = shown.iter().map(|(check, percent)| deviation(check, *percent, edge)).collect();
     let axes = Axes { x: Some("change (%)".into()), ..Axes::default() };
     let heads = ("changes", "What changed", about.as_str());
@@ -155,7 +155,7 @@ mod tests {
             check("ule", 0.0, 1e6, Verdict::Within),
         ];
         let page = of_gate(&report(checks), Provenance::default());
-        assert_eq!(page.answer, "desks did not pass: of 3 checks 1 failed.");
+        assert_eq!(page.answer, "desks failed: 1 of 3 checks failed.");
         let lead = page.lead.as_ref().unwrap();
         assert_eq!(lead.rows.len(), 1, "those that did not change are in the tables");
         let first = &lead.rows[0];

@@ -53,7 +53,7 @@ pub fn cpu_load(heard: &[Heard]) -> Option<Chart> {
             }
         }
     });
-    let about = "Running and queued tasks on each CPU, as means of short pieces of the first run.";
+    let about = "Running and queued tasks on each CPU, averaged over short intervals of the first run.";
     (!rows.is_empty()).then(|| Chart::new(("cpu-load", "Tasks on each CPU over time", about), Kind::CpuLoad, rows))
 }
 
@@ -73,7 +73,7 @@ pub fn role_share(heard: &[Heard], roles: &[String]) -> Option<Chart> {
             }
         }
     });
-    let about = "CPU time of each role in parts of what the machine had, in short pieces of the first run.";
+    let about = "CPU time of each role as a share of the machine's CPU time, over short intervals of the first run.";
     (!rows.is_empty()).then(|| Chart::new(("role-share", "CPU time of roles over time", about), Kind::RoleShare, rows))
 }
 

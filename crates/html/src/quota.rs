@@ -153,7 +153,11 @@ mod tests {
     fn the_page_has_the_curve_the_target_and_the_answer() {
         let answer = answer(Knob::Limit, vec![point(50, 400.0), point(70, 12.0), point(100, 5.0)]);
         let page = of_quota(&answer, Provenance::default());
-        assert!(page.answer.starts_with("Under eevdf:version=7.3: p99 ≤ 20ms takes 70ms/100ms"), "{}", page.answer);
+        assert!(
+            page.answer.starts_with("Under eevdf:version=7.3: p99 ≤ 20ms needs a limit of 70ms/100ms"),
+            "{}",
+            page.answer
+        );
         let lead = page.lead.as_ref().unwrap();
         assert_eq!((lead.kind, lead.rows.len(), lead.axes.log_y), (Kind::Lines, 4, true));
         assert_eq!((&lead.rows[0]["x"], &lead.rows[0]["high"]), (&json!(0.5), &json!(440.0)));

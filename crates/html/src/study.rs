@@ -25,19 +25,25 @@ pub fn of_study(page: &Page, text: &str, command: &str) -> Document {
     let rows: Vec<Row> = values.filter_map(published).collect();
     let about = "Each published value as 1, with what the study lets pass around it, and what was seen in relation to it; \
                  what is further off is drawn at the edge.";
-    let lead = Chart::new(("published", "Measured and published values", about), Kind::Published, rows);
+    let all = Chart::new(("published", "Measured and published values", about), Kind::Published, rows);
+    let mut sections: Vec<Section> =
+        page.questions.iter().map(section).chain(items(&page.paper)).chain(overview(all)).collect();
+    // The first picture of the first question answers it in the first screen.
+    let drawn = sections.iter_mut().find(|section| !section.charts.is_empty());
+    let lead = drawn.map(|section| section.charts.remove(0));
     let goal = ("goal".to_string(), page.goal.clone());
     let facts = [goal, ("source".into(), page.source.clone()), ("schedlab".into(), page.version.clone())];
     Document {
         title: page.title.clone(),
         subtitle: if page.quick { "The quick version.".into() } else { String::new() },
         answer: format!("{}.", page.summary()),
-        confidence: page.goal.clone(),
+        confidence: how_sure(page),
+        lead,
         next: vec![format!(
             "Answer one question alone: `schedlab study {}:QUESTION`; `schedlab study {} --questions` lists them.",
             page.name, page.name
         )],
-        sections: page.questions.iter().map(section).chain(items(&page.paper)).chain(overview(lead)).collect(),
+        sections,
         provenance: Provenance {
             facts: facts.into_iter().filter(|(_, fact)| !fact.is_empty()).collect(),
             commands: vec![command.into()],
@@ -46,6 +52,19 @@ pub fn of_study(page: &Page, text: &str, command: &str) -> Document {
         },
         ..Document::default()
     }
+}
+
+/// How many verdicts stay the same under other seeds and small changes; and what the study is for.
+fn how_sure(page: &Page) -> String {
+    let values = page.questions.iter().flat_map(|question| &question.values);
+    let firm: Vec<bool> =
+        values.filter_map(|row| row.judged.firmness.as_ref()).map(|firm| firm.same == firm.of).collect();
+    let same = firm.iter().filter(|is_same| **is_same).count();
+    let sure = match firm.len() {
+        0 => "How sure: one run of each, or too few to tell.".to_string(),
+        all => format!("How sure: {same} of {all} verdicts stay the same under other seeds or small changes."),
+    };
+    [page.goal.as_str(), &sure].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 /// What the source prints, item by item.

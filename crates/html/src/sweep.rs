@@ -142,10 +142,10 @@ fn shown(axis: &AxisView, place: &Place) -> String {
 fn confidence(measured: &Measured) -> String {
     let most = measured.points.iter().flat_map(|point| &point.values).map(Vec::len).max().unwrap_or(0);
     match most {
-        0 | 1 => "How sure: one run at each place; `runs` in the sweep gives intervals.".into(),
+        0 | 1 => "How sure: one run per point; `runs` in the sweep gives intervals.".into(),
         runs => format!(
-            "How sure: up to {runs} runs at each place. Values are their means; bars are intervals of 95 %, where nothing \
-             else is averaged."
+            "How sure: up to {runs} runs per point. Points are means; bars are 95 % confidence intervals, shown where \
+             only repeated runs are averaged."
         ),
     }
 }

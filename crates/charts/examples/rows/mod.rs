@@ -63,7 +63,8 @@ fn object(value: Value) -> Row {
 fn load(labels: &[&str]) -> Vec<Row> {
     each(labels, |at| {
         let of = |load: i32| (-(f64::from(load) - 2.0 - at as f64).powi(2) / 4.0).exp() / 3.5;
-        let seen = |load, seen, factor: f64| json!({"load": load, "fraction": of(load) * factor, "seen": seen});
+        let seen =
+            |load, seen, factor: f64| json!({"load": load, "least": load, "fraction": of(load) * factor, "seen": seen});
         (0..9).flat_map(|load| [seen(load, "true", 1.0), seen(load, "estimated", 0.9)]).collect()
     })
 }

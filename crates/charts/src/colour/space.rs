@@ -81,12 +81,21 @@ fn gamma(light: f64) -> f64 {
     if light <= 0.0031308 { 12.92 * light } else { 1.055 * libm::pow(light, 1.0 / 2.4) - 0.055 }
 }
 
+/// How far two colours `#rrggbb` are apart; black and white are 1 apart.
+pub fn apart(a: &str, b: &str) -> f64 {
+    gap(lab(linear(a)), lab(linear(b)))
+}
+
+fn gap(a: [f64; 3], b: [f64; 3]) -> f64 {
+    libm::sqrt(a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum())
+}
+
 #[cfg(test)]
 pub use measure::{Eyes, contrast, distance, grey};
 
 #[cfg(test)]
 mod measure {
-    use super::{Matrix, lab, linear, times};
+    use super::{Matrix, gap, lab, linear, times};
 
     /// The viewer's colour vision.
     #[derive(Clone, Copy, Debug)]
@@ -110,7 +119,7 @@ mod measure {
             Eyes::WithoutGreen => lab(times(&WITHOUT_GREEN, linear(hex)).map(|light| light.clamp(0.0, 1.0))),
             Eyes::WithoutRed => lab(times(&WITHOUT_RED, linear(hex)).map(|light| light.clamp(0.0, 1.0))),
         };
-        seen(a).iter().zip(seen(b)).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt()
+        gap(seen(a), seen(b))
     }
 
     fn luminance(hex: &str) -> f64 {

@@ -93,10 +93,10 @@ impl<'a> Lines<'a> {
     fn about(&self) -> String {
         match self.is_averaged {
             true if self.measured.axes[self.axis].is_sampled => {
-                format!("Means over the other axes, in {GROUPS} groups of equally many places.")
+                format!("Means over the other axes, in {GROUPS} groups with equally many points.")
             }
             true => "Means over the other axes.".into(),
-            false => "Means over the runs at each place, with intervals of 95 % where runs differ.".into(),
+            false => "Means over the runs of each point, with 95 % confidence intervals where runs differ.".into(),
         }
     }
 
