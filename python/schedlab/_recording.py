@@ -204,7 +204,7 @@ def predict(
     :param policy: policies as on the command line: ``"eevdf,ule"``, or a list of names and files
     :param cpus: numbers of CPUs; the recording's own by default
     :param recorded: the policy to use for the scheduler of the recording; by default the recording's own
-    :param resamples: how often items are drawn again, in blocks, for intervals; 0 for none
+    :param resamples: the number of block-bootstrap resamples for intervals; 0 for none
     :param threads: how many runs happen in parallel; all cores by default
     :raises InputError: the recording cannot be modelled, or its scheduler is unknown
     """

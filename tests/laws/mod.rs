@@ -28,7 +28,7 @@ pub fn is_lawful(workload: &Workload, run: &lab::Run) -> Result<(), String> {
 /// No runnable task is lost: a run ends well only if none waited beyond the watchdog's patience.
 fn loses_nobody(result: &Result<lab::Run, RunError>) -> Result<(), String> {
     match result {
-        Err(RunError::Policy(failure)) if failure.message.contains("wants a CPU") => Err(failure.to_string()),
+        Err(RunError::Policy(failure)) if failure.is_stall => Err(failure.to_string()),
         Err(other) => panic!("{other}"),
         Ok(_) => Ok(()),
     }

@@ -49,7 +49,7 @@ def test_a_bound_that_does_not_hold_is_a_finding_and_no_exception(tmp_path: Path
     gate.save(tmp_path / "gate.md")
     assert "FAILED" in (tmp_path / "gate.md").read_text()
     gate.save(tmp_path / "gate.html")
-    assert "did not pass" in (tmp_path / "gate.html").read_text()
+    assert "failed: 1 of 2 checks failed" in (tmp_path / "gate.html").read_text()
     assert list(gate.charts) == [], "a bound of its own is no change"
     with pytest.raises(ValueError, match=r"ends in \.html, \.xml or \.md"):
         gate.save(tmp_path / "gate.txt")

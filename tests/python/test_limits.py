@@ -49,7 +49,7 @@ def test_the_smallest_limit_is_that_of_the_command(limited: dict[str, Any], comm
     flags = ["limited.toml", "--target", "max=12ms", "--control-group", "web"]
     assert json.loads(command_line.out("quota", *flags, "--json")) == limits.data
     assert command_line.out("quota", *flags).strip() == str(limits).strip()
-    assert "max ≤ 12ms takes" in str(limits) and repr(limits).startswith("Limits('limited', search='limit'")
+    assert "max ≤ 12ms needs a limit of" in str(limits) and repr(limits).startswith("Limits('limited', search='limit'")
 
 
 def test_weights_and_bursts_are_found(limited: dict[str, Any], tmp_path: Path) -> None:
@@ -61,7 +61,7 @@ def test_weights_and_bursts_are_found(limited: dict[str, Any], tmp_path: Path) -
     assert weight.least == {POLICY: 1} and "weight" in weight.points.columns
     assert "quota-response" in weight.charts
     weight.save(tmp_path / "page.html")
-    assert "takes a weight of 1" in (tmp_path / "page.html").read_text()
+    assert "needs a weight of 1" in (tmp_path / "page.html").read_text()
 
 
 def test_what_cannot_be_searched_for_is_said(limited: dict[str, Any]) -> None:

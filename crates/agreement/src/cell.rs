@@ -97,7 +97,7 @@ pub enum PlanError {
     #[error(transparent)]
     Policy(#[from] VenueError),
     /// The simulator is compared with itself.
-    #[error("the simulator is held against a kernel: --venue takes vm or host")]
+    #[error("agreement compares the simulator with a kernel: use --venue vm or host")]
     Simulator,
     /// A scenario that ends when its tasks do runs no longer.
     #[error("`{0}` has no duration, so its runs cannot be longer: write one, or leave out --length and --max-length")]

@@ -97,7 +97,7 @@ fn taken(samples: &[Sample]) -> f64 {
 
 /// What is to be said of that where it leaves something undecided.
 fn told_of_others(part: f64) -> String {
-    format!("others took {:.1} % of what the tasks could have had", 100.0 * part)
+    format!("other programs took {:.1} % of the CPU time available to the tasks", 100.0 * part)
 }
 
 /// What is known of a figure before it is judged.

@@ -90,7 +90,7 @@ fn what_others_took_is_no_bias() {
     assert_eq!(beside(0.15, (500, 500)).verdict, Verdict::Biased);
     assert_eq!(beside(-0.4, (500, 500)).verdict, Verdict::Biased);
     assert_eq!(beside(0.0, (5, 500)).verdict, Verdict::Undecided);
-    assert!(beside(-0.15, (500, 500)).why.unwrap().contains("others took 20.0 %"));
+    assert!(beside(-0.15, (500, 500)).why.unwrap().contains("other programs took 20.0 %"));
 }
 
 /// The rule for a cell: the worst figure, and no agreement about nothing.

@@ -18,7 +18,7 @@ const MOST_NOISE_BYTES: usize = 1 << 20;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
     /// Something else stands where a frame should begin.
-    #[error("byte {at} of what the guest sent is no begin of a frame")]
+    #[error("byte {at} of what the guest sent does not start a frame")]
     NoFrame {
         /// Where.
         at: usize,

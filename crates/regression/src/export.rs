@@ -156,7 +156,7 @@ mod tests {
     fn markdown_is_text_and_nothing_else() {
         let text = report().markdown();
         assert!(
-            text.starts_with("### desk did not pass: of 5 checks 1 failed, 1 without a value, 1 inconclusive"),
+            text.starts_with("### desk failed: 1 of 5 checks failed, 1 has no value, 1 is inconclusive, 1 improved"),
             "{text}"
         );
         let first = text.lines().find(|line| line.starts_with("| FAILED")).unwrap();

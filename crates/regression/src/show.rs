@@ -14,7 +14,8 @@ impl Report {
         page += &tables(&rows, style);
         let untold = self.checks.len() - rows.len();
         if untold > 0 && !rows.is_empty() {
-            page += &format!("\n{untold} more hold and did not change.\n");
+            let others = if untold == 1 { "1 other check".to_string() } else { format!("{untold} other checks") };
+            page += &format!("\n{others} passed, unchanged.\n");
         }
         for line in self.remarks() {
             page += &format!("\n{}", wrap("", 2, &line));
@@ -41,25 +42,28 @@ impl Report {
     /// In a sentence, what came of it.
     pub fn headline(&self) -> String {
         let Counts { checks, failed, absent, inconclusive, better, within } = self.counts;
-        let parts = [
-            (failed, "failed"),
-            (absent, "without a value"),
-            (inconclusive, "inconclusive"),
-            (better, "better than before"),
-            (within, "changed within what is allowed"),
-        ];
-        let told: Vec<String> =
-            parts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
         let plural = if checks == 1 { "check" } else { "checks" };
+        let parts = [
+            (failed, "failed", "failed"),
+            (absent, "has no value", "have no value"),
+            (inconclusive, "is inconclusive", "are inconclusive"),
+            (better, "improved", "improved"),
+            (within, "changed within its bounds", "changed within their bounds"),
+        ];
+        let told = parts.iter().filter(|(count, ..)| *count > 0).enumerate().map(|(place, &(count, one, many))| {
+            let of = if place == 0 { format!(" of {checks} {plural}") } else { String::new() };
+            format!("{count}{of} {}", if count == 1 { one } else { many })
+        });
+        let told: Vec<String> = told.collect();
         let partial = if self.partial { " (PARTIAL: it was stopped)" } else { "" };
         let end = match (failed + absent, inconclusive) {
             (0, 0) => "passed",
             (0, _) => "is inconclusive",
-            _ => "did not pass",
+            _ => "failed",
         };
         match told.is_empty() {
             true => format!("{} {end}: {checks} {plural}, nothing changed{partial}", self.gate),
-            false => format!("{} {end}: of {checks} {plural} {}{partial}", self.gate, told.join(", ")),
+            false => format!("{} {end}: {}{partial}", self.gate, told.join(", ")),
         }
     }
 

@@ -162,8 +162,8 @@ pub(crate) fn starved(role: &RoleView, policy: &str) -> Option<String> {
     let up_to = if starving.len() > 1 { "up to " } else { "" };
     let role = role.name;
     Some(format!(
-        "Under {policy} {runs}a task of {role} waited for {up_to}{longest}: the response times do not show what never \
-         ends."
+        "Under {policy} {runs}a task of {role} waited for {up_to}{longest}: response times leave out requests that \
+         never finished."
     ))
 }
 

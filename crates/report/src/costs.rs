@@ -61,7 +61,7 @@ mod tests {
         let result = Outcome::from(RunResult { costs: Some(costs), ..RunResult::default() });
         assert_eq!(
             line(result.whole()).unwrap(),
-            "hand-over 23.4us (2925 instructions), wakeup 12.544us (1568 instructions)"
+            "hand-over 23.4us (2925 instructions), wake-up 12.544us (1568 instructions)"
         );
     }
 

@@ -10,7 +10,7 @@ use std::path::Path;
 pub enum Form {
     /// A heading and a table each.
     Markdown,
-    /// One line for each cell with a number: table, row, column, value.
+    /// One line for each cell: table, row (the words before the first number), column, value.
     Csv,
 }
 
@@ -68,21 +68,26 @@ fn as_markdown(title: &str, table: &Table) -> String {
 fn csv(title: &str, table: &Table) -> String {
     let heads = heads(table);
     let cell = |column: usize, row: usize| table.columns()[column].cells().get(row).map_or("", |cell| cell.trim());
-    let (words, numbers): (Vec<usize>, Vec<usize>) =
-        (0..heads.len()).partition(|&column| table.columns()[column].is_words());
+    let names_of_rows = table.columns().iter().take_while(|column| column.is_words()).count();
+    // Where all columns are words, the first one names the rows.
+    let first_value = if names_of_rows == heads.len() { 1 } else { names_of_rows };
     // A cell that is empty is the same as the one above.
     let mut names: Vec<String> = vec![String::new(); heads.len()];
     let mut text = String::new();
     for row in 0..rows(table) {
-        for &column in &words {
+        for column in 0..first_value {
             if !cell(column, row).is_empty() {
                 names[column] = cell(column, row).to_string();
             }
         }
-        let name = words.iter().map(|&column| names[column].as_str()).collect::<Vec<_>>().join(" ");
-        for &column in &numbers {
+        let name = names[..first_value].join(" ");
+        for column in first_value..heads.len() {
             let [title, name, head] = [title, &name, &heads[column]].map(words_of);
-            let fields = [&title, &name, &head, cell(column, row)].map(quoted);
+            let value = match table.columns()[column].is_words() {
+                true => words_of(cell(column, row)),
+                false => cell(column, row).to_string(),
+            };
+            let fields = [&title, &name, &head, &value].map(|field| quoted(field));
             let _ = writeln!(text, "{}", fields.join(","));
         }
     }
@@ -121,6 +126,17 @@ mod tests {
         let csv = "table,row,column,value\nHow fast,\"rr:quantum=5ms,x a\",requests per s,1.5\n\
                    How fast,\"rr:quantum=5ms,x b|c\",requests per s,2\n";
         assert_eq!(Form::Csv.show(&tables), csv);
+    }
+
+    #[test]
+    fn words_behind_a_number_are_values_and_no_names() {
+        let words = |head: &str, cell: &str| Column::words(head, [cell.to_string()]);
+        let numbers = Column::numbers("per s", ["1.5".to_string()]);
+        let mixed = Table::new([words("policy", "rr"), numbers, words("verdict", "+1, FAILED")]);
+        let csv = Form::Csv.show(&[("Gate", mixed)]);
+        assert_eq!(csv, "table,row,column,value\nGate,rr,per s,1.5\nGate,rr,verdict,\"'+1, FAILED\"\n");
+        let all = Table::new([words("policy", "rr"), words("verdict", "ok")]);
+        assert_eq!(Form::Csv.show(&[("Gate", all)]), "table,row,column,value\nGate,rr,verdict,ok\n");
     }
 
     #[test]

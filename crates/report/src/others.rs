@@ -24,15 +24,16 @@ pub fn is_disturbed(result: &Outcome) -> bool {
 pub fn inconclusive(result: &Outcome) -> Option<String> {
     is_disturbed(result).then(|| {
         format!(
-            "others took {} % of what the tasks could have had, and a run bears {} %; run it again when the machine is quiet",
+            "other programs took {} % of the CPU time available to the tasks; the limit for a single run is {} %; run \
+             it again when the machine is quiet",
             Percent::show(Some(part_taken(result))),
             100.0 * BEARABLE
         )
     })
 }
 
-/// What others took, in figures: `0.7 % of the 2 CPUs (CPU 1 most: 0.9 %), the hypervisor 0.0 %; 1.1 % of what the tasks could
-/// have had`. None where there are no others, or nothing is known of them.
+/// What others took, in figures: `0.7 % of the 2 CPUs (CPU 1 most: 0.9 %), the hypervisor 0.0 %; 1.1 % of the CPU time
+/// available to the tasks`. None where there are no others, or nothing is known of them.
 pub fn figure(result: &Outcome) -> Option<String> {
     let whole = result.whole();
     let percent = |path: &str| whole.get(path).map(|part| format!("{} %", Percent::show(Some(part))));
@@ -43,7 +44,8 @@ pub fn figure(result: &Outcome) -> Option<String> {
     let steal = percent("others.steal_frac").map(|steal| format!("the hypervisor {steal}"));
     let parts: Vec<String> = seen.or_else(counted).into_iter().chain(steal).collect();
     let at_most = if whole.get("others.programs_frac").is_some() { "" } else { "at most " };
-    let part = percent("others.part_taken").map(|part| format!("; {at_most}{part} of what the tasks could have had"));
+    let part =
+        percent("others.part_taken").map(|part| format!("; {at_most}{part} of the CPU time available to the tasks"));
     (!parts.is_empty()).then(|| parts.join(", ") + &part.unwrap_or_default())
 }
 
@@ -75,8 +77,9 @@ pub fn legend(result: &Outcome, policy: &str) -> Option<String> {
         "the numbers say nothing about them".to_string()
     };
     let percent = Percent::show(Some(part));
-    is_disturbed(result)
-        .then(|| format!("Others took {percent} % of what the tasks of {policy} could have had: {at_most}."))
+    is_disturbed(result).then(|| {
+        format!("Other programs took {percent} % of the CPU time available to the tasks of {policy}: {at_most}.")
+    })
 }
 
 /// Why the gap between two policies, the baseline and another, is none to build on, where what others took may be all of it.
@@ -92,7 +95,8 @@ pub(crate) fn doubt(gap: &Gap, kind: Kind, sides: [(&String, &Outcome); 2]) -> O
     let names: Vec<&str> = touched.iter().map(|(name, _)| *name).collect();
     let parts: Vec<String> = touched.iter().map(|(_, part)| Percent::show(Some(*part))).collect();
     Some(format!(
-        "no conclusion, since others took {} % of what the tasks of {} could have had, which may be all of the difference.",
+        "no conclusion, since other programs took {} % of the CPU time available to the tasks of {}, which may be all of \
+         the difference.",
         parts.join(" and "),
         names.join(" and ")
     ))
@@ -154,26 +158,28 @@ mod tests {
         let of = |others| figure(&result(others, &[0.1, 0.3]));
         let seen =
             Others { programs_frac: Some(0.2), steal_frac: Some(0.01), part_taken: Some(0.25), ..Others::default() };
-        let expected =
-            "20.0 % of the 2 CPUs (CPU 1 most: 30.0 %), the hypervisor 1.0 %; 25.0 % of what the tasks could have had";
+        let expected = "20.0 % of the 2 CPUs (CPU 1 most: 30.0 %), the hypervisor 1.0 %; 25.0 % of the CPU time \
+             available to the tasks";
         assert_eq!(of(Some(seen.clone())).unwrap(), expected);
         let counted = Others { programs_frac: None, counted_frac: Some(0.2), ..seen };
         let expected =
-            "about 20.0 % of the 2 CPUs, the hypervisor 1.0 %; at most 25.0 % of what the tasks could have had";
+            "about 20.0 % of the 2 CPUs, the hypervisor 1.0 %; at most 25.0 % of the CPU time available to the tasks";
         assert_eq!(of(Some(counted)).unwrap(), expected);
         assert_eq!((of(None), of(Some(Others::default()))), (None, None));
         let alone = figure(&result(taking(0.5), &[0.25])).unwrap();
-        assert_eq!(alone, "25.0 % of the CPU; 50.0 % of what the tasks could have had");
+        assert_eq!(alone, "25.0 % of the CPU; 50.0 % of the CPU time available to the tasks");
     }
 
     #[test]
     fn a_run_alone_bears_a_twentieth() {
         let of = |part| result(taking(part), &[part]);
         assert_eq!((inconclusive(&of(0.05)), legend(&of(0.05), "p")), (None, None));
-        assert!(inconclusive(&of(0.051)).unwrap().starts_with("others took 5.1 % of what"));
-        assert!(legend(&of(0.2), "p").unwrap().ends_with(
-            "tasks of p could have had: times may be up to 1.25× too long, and throughput as much too small."
-        ));
+        assert!(inconclusive(&of(0.051)).unwrap().starts_with("other programs took 5.1 % of the CPU"));
+        assert!(
+            legend(&of(0.2), "p")
+                .unwrap()
+                .ends_with("to the tasks of p: times may be up to 1.25× too long, and throughput as much too small.")
+        );
         assert!(legend(&of(1.0), "p").unwrap().ends_with(": the numbers say nothing about them."));
         assert_eq!(inconclusive(&result(None, &[0.0])), None);
     }
@@ -206,8 +212,8 @@ mod tests {
     #[test]
     fn a_comparison_names_the_differences_that_may_be_what_others_took() {
         let doubtful = comparison(100_000_000, 110_000_000, 0.12);
-        let why = "worker, mean response: no conclusion, since others took 12.0 % of what the tasks of kernel@host could have had, \
-                   which may be all of the difference.";
+        let why = "worker, mean response: no conclusion, since other programs took 12.0 % of the CPU time available to the \
+                   tasks of kernel@host, which may be all of the difference.";
         assert_eq!(doubtful.inconclusive, [why]);
         assert!(doubtful.cautions().contains(&why.to_string()));
         assert!(
@@ -218,7 +224,7 @@ mod tests {
         );
         let page = doubtful.show(Style::PLAIN);
         assert!(
-            page.contains(" 110*") && !page.contains(" 100*") && page.contains("\n* Others took 12.0 % of"),
+            page.contains(" 110*") && !page.contains(" 100*") && page.contains("\n* Other programs took 12.0 % of"),
             "{page}"
         );
         assert!(page.contains("\nBeside kernel@host others took 6.0 % of the"), "{page}");

@@ -243,21 +243,21 @@ impl Answer {
         let mut text = match self.search {
             Knob::Limit => {
                 let cpus = point.limit_cpus().unwrap_or_default();
-                format!("{target} takes {}, which is {cpus:.2} CPUs for {used:.2} that are used.", limit(point))
+                format!("{target} needs a limit of {}: {cpus:.2} CPUs, of which {used:.2} are used.", limit(point))
             }
-            Knob::Weight => format!("{target} takes a weight of {}.", point.weight.unwrap_or_default()),
-            Knob::Burst if point.burst_ns == 0 => format!("{target} takes no burst with a limit of {}.", limit(point)),
+            Knob::Weight => format!("{target} needs a weight of {}.", point.weight.unwrap_or_default()),
+            Knob::Burst if point.burst_ns == 0 => format!("{target} needs no burst with a limit of {}.", limit(point)),
             Knob::Burst => {
-                format!("{target} takes a burst of {} with a limit of {}.", Time(point.burst_ns), limit(point))
+                format!("{target} needs a burst of {} with a limit of {}.", Time(point.burst_ns), limit(point))
             }
         };
         if let Some(missed) = curve.missed_up_to(self.search, self.target_ns) {
             let setting = match self.search {
-                Knob::Weight => missed.weight.unwrap_or_default().to_string(),
+                Knob::Weight => format!("A weight of {}", missed.weight.unwrap_or_default()),
                 Knob::Limit => limit(missed),
-                Knob::Burst => Time(missed.burst_ns).to_string(),
+                Knob::Burst => format!("A burst of {}", Time(missed.burst_ns)),
             };
-            text += &format!(" With {setting} it is missed.");
+            text += &format!(" {setting} misses the target.");
         }
         text
     }
@@ -343,7 +343,7 @@ mod tests {
         let answer = answer();
         let conclusion = answer.conclusion(&answer.policies[0]);
         let expected =
-            "p99 ≤ 20ms takes 70ms/100ms, which is 0.70 CPUs for 0.50 that are used. With 50ms/100ms it is missed.";
+            "p99 ≤ 20ms needs a limit of 70ms/100ms: 0.70 CPUs, of which 0.50 are used. 50ms/100ms misses the target.";
         // At 60 ms the interval goes from 18.9 to 23.1 ms: that decides nothing.
         assert_eq!(conclusion, expected);
         let text = answer.show(Style::PLAIN);
@@ -361,7 +361,7 @@ mod tests {
         assert!(
             burst
                 .conclusion(&burst.policies[0])
-                .starts_with("p99 ≤ 20ms takes a burst of 35ms with a limit of 70ms/100ms.")
+                .starts_with("p99 ≤ 20ms needs a burst of 35ms with a limit of 70ms/100ms.")
         );
         let mut weight = answer();
         weight.search = Knob::Weight;

@@ -307,11 +307,20 @@ pub(crate) fn facts(facts: &[(&str, String)]) -> String {
 
 /// How often what happened.
 pub(crate) fn events(whole: View) -> String {
-    const EVENTS: [&str; 6] =
-        ["events.switches", "events.wakeups", "events.migrations", "events.ticks", "events.forks", "events.exits"];
-    let told = |path: &&str| {
+    // Each with what one of them is called.
+    const EVENTS: [(&str, &str); 6] = [
+        ("events.switches", "switch"),
+        ("events.wakeups", "wake-up"),
+        ("events.migrations", "migration"),
+        ("events.ticks", "tick"),
+        ("events.forks", "fork"),
+        ("events.exits", "exit"),
+    ];
+    let told = |&(path, one): &(&str, &'static str)| {
         let (metric, count) = (metric::known(path).metric, whole.get(path).filter(|count| *count > 0.0)?);
-        Some(format!("{} {}", quantity(metric, &[Some(count)]).show(Some(count)), metric.head))
+        let shown = quantity(metric, &[Some(count)]).show(Some(count));
+        let what = if shown == "1" { one } else { metric.head };
+        Some(format!("{shown} {what}"))
     };
     EVENTS.iter().filter_map(told).collect::<Vec<_>>().join(", ")
 }
@@ -331,8 +340,9 @@ fn scheduler_program(whole: View) -> Option<String> {
 }
 
 fn overhead(whole: View) -> Option<String> {
-    let kinds = ["switch", "wakeup", "migration", "tick", "policy"];
-    let times = kinds.map(|kind| whole.get(&format!("overhead_ns.{kind}")).filter(|ns| *ns > 0.0));
+    let kinds = ["switch", "wake-up", "migration", "tick", "policy"];
+    let path = |kind: &str| format!("overhead_ns.{}", kind.replace('-', ""));
+    let times = kinds.map(|kind| whole.get(&path(kind)).filter(|ns| *ns > 0.0));
     let unit = Times::of(&times);
     let parts = kinds.iter().zip(times).filter(|(_, time)| time.is_some());
     let text = parts.map(|(kind, time)| format!("{kind} {} {}", unit.show(time), unit.unit)).collect::<Vec<_>>();

@@ -152,7 +152,7 @@ impl Measured {
         let note = if self.reference_starves.contains(&true) {
             Some("the reference starves tasks, so it is not compared")
         } else if self.starves.contains(&true) {
-            Some("starves tasks: its response times do not show what never ends")
+            Some("starves tasks: its response times leave out requests that never finished")
         } else if value.is_none() && reference.is_some() {
             Some("has no value where the reference has one")
         } else {

@@ -33,7 +33,7 @@ impl Score {
         let mut page = wrap("", 0, &style.bold(&head));
         page += &self.scored.show(style);
         if let Some(held_out) = &self.held_out {
-            let head = format!("In the scenarios that only check it scores {}", times(held_out.score));
+            let head = format!("In the held-out scenarios it scores {}", times(held_out.score));
             page += &format!("\n{}", wrap("", 0, &style.bold(&head)));
             page += &held_out.show(style);
         }
@@ -209,9 +209,9 @@ fn checked(answer: &Answer) -> String {
     let range = answer.gain.map_or(String::new(), |[low, high]| {
         format!(", {} to {} times as good over scenarios", times(low), times(high))
     });
-    let there = format!("In the scenarios that only check it scores {now}, and {before} as it is{range}");
+    let there = format!("In the held-out scenarios it scores {now}, and {before} as it is{range}");
     match answer.verdict {
-        Verdict::Unchanged => format!("In the scenarios that only check it scores {before}."),
+        Verdict::Unchanged => format!("In the held-out scenarios it scores {before}."),
         Verdict::Better => format!("{there}: it is better there, too."),
         Verdict::Overfit => {
             format!("{there}: it is worse there, so these settings fit the scenarios of the search only.")

@@ -137,28 +137,37 @@ impl Counts {
         counts
     }
 
-    /// In words: those that hold always, others where there are some.
+    /// In words, what of one is said and what of many: those that hold always, others where there are some.
     fn words(self) -> String {
         let parts = [
-            (self.hold, "hold"),
-            (self.fitted, "were fitted"),
-            (self.explained, "differ for a reason that a run shows"),
-            (self.supposed, "differ for a reason that nothing shows"),
-            (self.differ, "differ"),
-            (self.cannot_tell, "cannot be distinguished from no effect"),
-            (self.not_comparable, "cannot be compared"),
-            (self.not_run, "were not run here"),
+            (self.hold, "holds", "hold"),
+            (self.fitted, "was fitted", "were fitted"),
+            (self.explained, "differs for a reason shown by a run", "differ for a reason shown by a run"),
+            (self.supposed, "differs for a reason shown by no run", "differ for a reason shown by no run"),
+            (self.differ, "differs", "differ"),
+            (self.cannot_tell, "cannot be distinguished from no effect", "cannot be distinguished from no effect"),
+            (self.not_comparable, "cannot be compared", "cannot be compared"),
+            (self.not_run, "was not run here", "were not run here"),
         ];
-        let parts = parts.iter().filter(|(count, what)| *count > 0 || *what == "hold");
-        parts.map(|(count, what)| format!("{count} {what}")).collect::<Vec<_>>().join(", ")
+        let all: usize = parts.iter().map(|(count, ..)| count).sum();
+        let there = parts.iter().filter(|(count, ..)| *count > 0);
+        if all <= 1 {
+            return there
+                .map(|(_, one, _)| format!("The value {one}"))
+                .next()
+                .unwrap_or_else(|| "There are no values".into());
+        }
+        let verb = |(count, one, many): &(usize, &'static str, &'static str)| if *count == 1 { *one } else { *many };
+        let rest = there.filter(|(_, one, _)| *one != "holds").map(|part| format!(", {} {}", part.0, verb(part)));
+        format!("{} of {all} values {}{}", self.hold, verb(&parts[0]), rest.collect::<String>())
     }
 }
 
 /// What the values of a question come to, in a sentence.
 fn found(values: &[Row]) -> String {
-    match values.len() {
-        0 => String::new(),
-        all => format!("Values, {all}: {}.", Counts::of(values).words()),
+    match values {
+        [] => String::new(),
+        _ => format!("{}.", Counts::of(values).words()),
     }
 }
 
@@ -188,6 +197,7 @@ fn unanswered(
     }
     match Counts::of(values).differ {
         0 => None,
+        1 => Some("1 value differs and the study does not say why".into()),
         differ => Some(format!("{differ} values differ and the study does not say why")),
     }
 }
@@ -282,11 +292,7 @@ impl Page {
 
     /// The counts in words.
     pub fn summary(&self) -> String {
-        format!(
-            "Of {} values {}",
-            self.questions.iter().map(|question| question.values.len()).sum::<usize>(),
-            self.counts().words()
-        )
+        self.counts().words()
     }
 
     /// For a terminal.

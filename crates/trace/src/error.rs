@@ -35,7 +35,10 @@ pub enum Error {
         source: io::Error,
     },
     /// A text trace: it has no reader.
-    #[error("{}: a text trace is for people and cannot be read back; keep the run as .parquet or .pftrace", path.display())]
+    #[error(
+        "{}: a text trace is for reading only; schedlab cannot load it: keep the run as .parquet or .pftrace",
+        path.display()
+    )]
     Text {
         /// The file.
         path: PathBuf,

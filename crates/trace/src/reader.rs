@@ -258,7 +258,7 @@ mod tests {
         let message = read(b"PAR1 and no more than that PAR1").unwrap_err();
         assert!(message.starts_with("the trace is damaged"), "{message}");
         let message = read(&written("trace.txt", &story())).unwrap_err();
-        assert!(message.starts_with("a text trace is for people"), "{message}");
+        assert!(message.starts_with("a text trace is for reading only"), "{message}");
     }
 
     #[test]

@@ -41,6 +41,8 @@ pub struct Needs {
     pub helpers: Vec<String>,
     /// Why the object cannot be simulated, one reason each; empty when it can.
     pub missing: Vec<String>,
+    /// Whether a kernel refuses it, too, so that it will never be simulated as it is.
+    pub refused: bool,
 }
 
 /// Looks into a policy; none for a discipline, which has no object.
@@ -78,6 +80,7 @@ fn needs(object: &Object) -> Result<Needs, ParameterError> {
         kernel_variables: variables.map(need).collect(),
         helpers: object.helpers().into_iter().map(|(_, name)| name).collect(),
         missing: missing(object),
+        refused: object.check_licence().is_err() || object.ops().ok().and_then(ops::refused).is_some(),
     })
 }
 

@@ -50,7 +50,7 @@ const UNKNOWN: &str = "what a trace does not hold: a warm-up, nice values, the p
 /// law has no measures: it is an error, [`Error::Damaged`].
 pub fn remeasure<S: Sink>(path: &Path, listener: impl FnOnce(&Workload) -> S) -> Result<(Measured, S), Error> {
     if let Some(first) = replay(path)?.findings.reported.first() {
-        return Err(Error::Damaged { path: path.to_owned(), what: format!("it breaks a law: {first}") });
+        return Err(Error::Damaged { path: path.to_owned(), what: format!("it violates an invariant: {first}") });
     }
     let mut reader = Reader::open(path)?;
     let header = reader.header().clone();

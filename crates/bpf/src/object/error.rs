@@ -81,7 +81,7 @@ pub enum LoadError {
     Refused(String),
     /// A kernel refuses its licence.
     #[error(
-        "its licence is \"{0}\", and a kernel loads schedulers under a licence that is compatible with the GPL only: write \
+        "its licence is \"{0}\", and kernels load only schedulers with a GPL-compatible licence: write \
          `char _license[] SEC(\"license\") = \"GPL\";`"
     )]
     Licence(String),

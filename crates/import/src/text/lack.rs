@@ -4,9 +4,9 @@ use super::event::NAMES;
 use super::line::{around_cpu, quote};
 
 /// Of a page, or of JSON.
-pub const NO_TEXT_WITHIN: &str = "this is a page or JSON, and no text of scheduler events is in it; import the recording of which \
-                                  it was made: the file perf.data, or of Chrome and Perfetto the file in protobuf, recorded with \
-                                  the data source linux.ftrace";
+pub const NO_TEXT_WITHIN: &str = "this is HTML or JSON without scheduler events; import the original recording \
+                                  instead: the file perf.data, or of Chrome and Perfetto the file in protobuf, \
+                                  recorded with the data source linux.ftrace";
 
 /// Whether a line names an event of the scheduler as tools do: with fields behind it, or a CPU in front of it. Prose has neither.
 pub fn names_event(text: &str) -> bool {

@@ -103,7 +103,7 @@ fn thread(task: &Task, at: &At) -> Result<Json, Fault> {
         ("kind", task.kind == Some(KindName::Process)),
     ];
     if let Some((key, _)) = unsaid.iter().find(|(_, present)| *present) {
-        return Err(at.key(key).fault(format!("rt-app cannot say `{key}`: remove it")));
+        return Err(at.key(key).fault(format!("rt-app has no equivalent of `{key}`; remove it")));
     }
     let mut thread = Members::new();
     let mut say = |key: &str, value| thread.push((key.into(), value));
@@ -223,7 +223,7 @@ fn phases(steps: &[Step], task: &Task, at: &At) -> Result<Json, Fault> {
         }
     }
     if changes.nice.is_some() || changes.group.is_some() {
-        return Err(at.fault("rt-app changes a thread at the begin of a phase alone: nothing follows this change"));
+        return Err(at.fault("rt-app changes a thread only at the start of a phase: nothing follows this change"));
     }
     let phase = |(number, (times, mut events)): (usize, (u32, Members))| {
         events.insert(0, ("loop".into(), Json::Number(times.into())));
@@ -277,7 +277,7 @@ fn timer(step: &Step, task: &Task, at: &At) -> Result<Json, Fault> {
     let Step::Period { period, from, offset, deadline, overrun, timer } = step else { unreachable!("only these pace") };
     if offset.is_some() || deadline.is_some() {
         let key = if offset.is_some() { "offset" } else { "deadline" };
-        return Err(at.key(key).fault(format!("rt-app cannot say `{key}`: remove it")));
+        return Err(at.key(key).fault(format!("rt-app has no equivalent of `{key}`; remove it")));
     }
     let is_of_run = *from == Some(Origin::Run);
     if task.spawned && !is_of_run {

@@ -65,9 +65,9 @@ pub fn import(text: &str, origin: &str) -> Result<Scenario, ScenarioError> {
     roles.retain(|role| !never.contains(&role.name));
     let duration = global.duration.or_else(|| importer.end_of(&roles));
     importer.remark(match importer.cpus {
-        1 => "the file says nothing about the machine, which has 1 CPU here: say another number with --cpus".into(),
+        1 => "the file does not describe a machine; assuming 1 CPU (change it with --cpus)".into(),
         cpus => {
-            format!("the file says nothing about the machine, which has {cpus} CPUs here, as many as its sets name")
+            format!("the file does not describe a machine; assuming {cpus} CPUs, as many as its sets name")
         }
     });
     let machine = Machine { cpus: Some(importer.cpus), ..Machine::default() };

@@ -151,7 +151,7 @@ fn events_become_steps() {
 fn remarks_say_what_is_carried_over_with_changes() {
     for (body, part) in [
         ("\"run\" : 1", "nothing about the machine, which has 1 CPU"),
-        ("\"cpus\" : [2], \"run\" : 1", "which has 3 CPUs here"),
+        ("\"cpus\" : [2], \"run\" : 1", "assuming 3 CPUs"),
         ("\"run\" : 1, \"run\" : 2", "events of the same key"),
         ("\"run\" : 1, \"mem\" : 9", "a nanosecond for 10 bytes"),
         ("\"run\" : 1, \"iorun\" : 9", "/dev/null takes 200ns"),
@@ -365,9 +365,9 @@ fn what_rt_app_cannot_say_is_named() {
     for (program, part) in [
         ("once = [{ compute = \"exp(1ms)\" }]", "f:8:21: rt-app has no random times"),
         ("once = [{ compute = \"1500ns\" }]", "f:8:21: rt-app counts in whole microseconds"),
-        ("start_on = 0\nonce = [{ compute = \"1ms\" }]", "f:8:12: rt-app cannot say `start_on`"),
-        ("kind = \"process\"\nonce = [{ compute = \"1ms\" }]", "f:8:8: rt-app cannot say `kind`"),
-        ("arrivals = \"1ms\"\nonce = [{ compute = \"1ms\" }]", "f:8:12: rt-app cannot say `arrivals`"),
+        ("start_on = 0\nonce = [{ compute = \"1ms\" }]", "f:8:12: rt-app has no equivalent of `start_on`"),
+        ("kind = \"process\"\nonce = [{ compute = \"1ms\" }]", "f:8:8: rt-app has no equivalent of `kind`"),
+        ("arrivals = \"1ms\"\nonce = [{ compute = \"1ms\" }]", "f:8:12: rt-app has no equivalent of `arrivals`"),
         ("once = [{ io = { device = \"d\", service = \"1ms\" } }]", "f:8:9: rt-app has no event for `io`"),
         ("once = [{ compute = \"1ms\" }, { exit = true }]", "rt-app has no event for `exit`"),
         ("once = [{ send = \"c\" }, { recv = \"c\" }]", "rt-app has no event for `send`"),

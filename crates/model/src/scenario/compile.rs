@@ -288,7 +288,7 @@ fn run(run: &Run, infos: &[RoleInfo], at: &At) -> Result<workload::Run, Fault> {
         }
     };
     if warmup >= duration {
-        let message = format!("the warm-up of {warmup} leaves nothing of the run of {duration}: make it shorter");
+        let message = format!("the {warmup} warm-up is not shorter than the {duration} run");
         return Err(at.key("warmup").fault(message));
     }
     let period_phase = run.period_phase.as_ref().map_or_else(Default::default, |phase| phase.0);

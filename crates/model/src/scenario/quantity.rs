@@ -124,7 +124,7 @@ fn quantity(text: &str, scale: u64, whole: &str) -> Result<u64, String> {
         Some((_, ns)) => ns * scale,
         None if unit == "ps" && scale == 1_000 => 1,
         None if unit.is_empty() => return Err(without_unit(&number)),
-        None => return Err(format!("`{unit}` in `{text}` is no unit of time: there are ns, us, ms, s and min")),
+        None => return Err(format!("`{unit}` in `{text}` is not a unit of time; use ns, us, ms, s or min")),
     };
     exact(integer, fraction, length, whole).map_err(|problem| format!("the time `{text}` {problem}"))
 }
@@ -233,13 +233,13 @@ mod tests {
             ("0.1000000000000000000001s", "whole number"),
             ("9223372036854775808ns", "too long"),
             ("99999999999999999999999999999999999999s", "too long"),
-            ("5sec", "no unit of time"),
-            ("5m", "no unit of time"),
+            ("5sec", "not a unit of time"),
+            ("5m", "not a unit of time"),
             ("ms", "no time"),
             (".5s", "no time"),
             ("1..5s", "no time"),
             ("", "no time"),
-            ("1ps", "no unit of time"),
+            ("1ps", "not a unit of time"),
         ] {
             let error = Time::read(text).unwrap_err();
             assert!(error.contains(part), "{text}: {error}");

@@ -278,7 +278,10 @@ fn wrong_wholes_are_found() {
             "f:5:15: the first tick comes after 4ms, and there is one every 4ms",
         ),
         (&good.replace("cpus = 2", "cpus = 2\ntick = 4"), "f:4:8: the time 4 has no unit"),
-        (&good.replace("duration = \"1s\"", "duration = \"1s\"\nwarmup = \"1s\""), "f:6:10: the warm-up of 1s leaves"),
+        (
+            &good.replace("duration = \"1s\"", "duration = \"1s\"\nwarmup = \"1s\""),
+            "f:6:10: the 1s warm-up is not shorter than the 1s run",
+        ),
         (&good.replace("duration = \"1s\"", "duration = \"0s\""), "f:5:12: a run of no length"),
         (&good.replace("duration = \"1s\"", "durration = \"1s\""), "f:5:1: unknown key `durration`: did you mean"),
         (&good.replace("[run]", "[semaphore.s]\ninitial = 1\n[run]"), "f:4:1: no task uses the semaphore `s`"),

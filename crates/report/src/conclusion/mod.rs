@@ -13,8 +13,8 @@ mod tests;
 mod words;
 
 pub(crate) use headline::Facts;
-pub use question::Question;
 pub(crate) use question::has_requests;
+pub use question::{Question, furthest_tail};
 pub use rank::{MATTERS, Rank, Ranking, Standing};
 
 use crate::comparison::{Candidate, Difference};

@@ -56,6 +56,16 @@ const TAILS: [(&str, f64); 3] = [("p99", 1.0), ("p90", 10.0), ("p50", 50.0)];
 /// The fewest values of a run beyond a quantile that is compared: with fewer, one request more or less decides.
 const LEAST_BEYOND: f64 = 3.0;
 
+/// Which of the tails a sample of this size bears.
+fn tail_of(values: f64) -> Option<usize> {
+    TAILS.iter().position(|(_, beyond)| values * beyond / 100.0 >= LEAST_BEYOND)
+}
+
+/// The furthest quantile that a sample of this size bears, by its name in metrics, and how many of a hundred values lie beyond it.
+pub fn furthest_tail(values: f64) -> Option<(&'static str, f64)> {
+    tail_of(values).map(|place| TAILS[place])
+}
+
 impl Question {
     /// Whether it is about how long requests took that have ended.
     pub fn is_of_responses(self) -> bool {
@@ -84,10 +94,7 @@ impl Question {
 
     /// The metric that answers it, where a run has `values` in its sample; none where these are too few.
     fn path(self, values: f64) -> Option<&'static str> {
-        let tail = |paths: [&'static str; 3]| {
-            let place = TAILS.iter().position(|(_, beyond)| values * beyond / 100.0 >= LEAST_BEYOND);
-            place.map(|place| paths[place])
-        };
+        let tail = |paths: [&'static str; 3]| tail_of(values).map(|place| paths[place]);
         Some(match self {
             Question::MeanResponse => "response_ns.mean",
             Question::Throughput => "throughput_per_s",

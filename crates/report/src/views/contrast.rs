@@ -76,8 +76,8 @@ impl Pair<'_> {
     pub fn basis(&self) -> String {
         let Contrast { blocks, block, ends, level, .. } = self.contrast;
         format!(
-            "Waits from being runnable to running. Before are {} blocks of {block} ({}), after {} ({}); the block is the \
-             unit, and each interval has a level of {} %, so that all together hold with 95 %.",
+            "Waits from being runnable to running. Before: {} blocks of {block} ({}); after: {} ({}). Statistics are \
+             over blocks. Each interval has a level of {} %, so that all hold together with 95 %.",
             blocks[0],
             ends[0],
             blocks[1],
@@ -92,7 +92,7 @@ impl Pair<'_> {
 
     /// A row for each role, the largest change of waited time first: how long its waits are, and how many there are.
     pub fn tables(&self) -> [(&'static str, Table); 2] {
-        [("How long the waits of each program are", self.lengths()), ("How much each program waits", self.amounts())]
+        [("Wait times by program", self.lengths()), ("Number of waits and total wait by program", self.amounts())]
     }
 
     fn programs(&self) -> Column {
@@ -317,6 +317,6 @@ mod tests {
         let page = pair.show(Style::PLAIN);
         let words = page.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(words.contains("indistinguishable") && words.contains("too few blocks"), "{page}");
-        assert!(words.contains("20 blocks of 50ms (1s), after 40 (2s)"), "{page}");
+        assert!(words.contains("20 blocks of 50ms (1s); after: 40 (2s)."), "{page}");
     }
 }

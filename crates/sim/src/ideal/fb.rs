@@ -1,5 +1,5 @@
 //! Foreground-background, also called least attained service: the tasks that got least in their request are served, and
-//! equals share.
+//! ties share the CPU.
 //!
 //! Tasks of equal attained service form a *level*. The lowest levels that the CPUs suffice for run at full speed, the
 //! next one shares what is left of the CPUs, all above are frozen:

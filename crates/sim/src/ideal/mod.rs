@@ -89,7 +89,7 @@ impl Discipline {
         match self {
             Discipline::Fcfs => "first come, first served: a task keeps its CPU until it blocks or ends",
             Discipline::Ps => "processor sharing: n tasks on c CPUs all run at once, each at rate min(1, c/n)",
-            Discipline::Fb => "foreground-background: those with the least attained service run, equals share",
+            Discipline::Fb => "foreground-background: those with the least attained service run; ties share the CPU",
             Discipline::Srpt => "shortest remaining processing time: the c tasks with the least work left run",
             Discipline::Psjf => "preemptive shortest job first: the c tasks with the least original work run",
             Discipline::Sjf => "shortest job first: a free CPU takes the task with the least work, and keeps it",

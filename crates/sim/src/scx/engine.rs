@@ -54,8 +54,7 @@ impl Sim {
             return;
         }
         if let Some(slot) = self.core.longest_waiting() {
-            let message =
-                "it wants a CPU, all CPUs are idle, and no task had one in the whole run: the policy dispatches none";
+            let message = "it is runnable, all CPUs are idle, and no task has run: the policy never dispatches";
             self.core.fail(SCX_EXIT_ERROR_STALL, 0, slot, message);
         }
     }

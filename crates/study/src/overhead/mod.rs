@@ -100,12 +100,12 @@ impl System {
                 here().find_map(|point| told(point.variance_lacks, "the variance is not known"))
             }
             OverheadMetric::Q | OverheadMetric::Added | OverheadMetric::Error => {
-                here().find_map(|point| told(point.lacks, "its interval holds zero"))
+                here().find_map(|point| told(point.lacks, "its interval includes zero"))
             }
             OverheadMetric::PerTask | OverheadMetric::Explained => self
                 .points
                 .iter()
-                .find_map(|point| told(point.lacks, "a point of the line has an interval that holds zero")),
+                .find_map(|point| told(point.lacks, "a point of the line has an interval that includes zero")),
         }
     }
 

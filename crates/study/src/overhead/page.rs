@@ -127,9 +127,9 @@ fn by_system(words: &[String], systems: &[System]) -> TablePage {
         let (names, ranges, responses) = (system.name.clone(), Vec::new(), Curve::default());
         TableRow { names, venue: system.venue, cells, ranges, beside: None, responses }
     };
-    let heads = ["O'v per task more ms", "explained by a line", &format!("Q'({most}) %")].map(String::from);
+    let heads = ["O'v per additional task ms", "explained by a line", &format!("Q'({most}) %")].map(String::from);
     TablePage {
-        title: "What each task more adds".into(),
+        title: "Cost of each additional task".into(),
         names: words.to_vec(),
         heads: heads.to_vec(),
         kind: TableKind::Cases,

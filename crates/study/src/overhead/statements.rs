@@ -30,14 +30,14 @@ fn refused(spec: &OverheadSpec, systems: &[System]) -> Vec<String> {
     let least = of_variance.iter().min_by_key(|lacks| lacks.made);
     let q = (!of_q.is_empty()).then(|| {
         format!(
-            "Refused, since the interval of Q' holds zero, with all that follows from it: {}{limit}.",
+            "Not reported, because the interval of Q' includes zero (nor is anything derived from it): {}{limit}.",
             of_q.join("; ")
         )
     });
     let variance = least.map(|lacks| {
         let (refused, points) = (of_variance.len(), all().filter(|(_, point)| point.tasks > 1).count());
         format!(
-            "Refused, since the interval of a variance has to be narrower (its upper end at most {} times the lower one): \
+            "Not reported, because the interval is too wide (its upper end is more than {} times the lower one): \
              {refused} of {points} variances ({}{limit}).",
             estimators::VARIANCE_WITHIN,
             lacks.words()

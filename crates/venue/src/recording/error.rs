@@ -52,11 +52,12 @@ impl RecordError {
     pub fn class(&self) -> ErrorClass {
         match self {
             RecordError::Import(error) if !error.is_of_input() => ErrorClass::Failed,
-            RecordError::Command { .. }
+            RecordError::Lack(_)
+            | RecordError::Command { .. }
             | RecordError::Import(_)
             | RecordError::Impossible { .. }
             | RecordError::SameFile(_) => ErrorClass::WrongInput,
-            RecordError::Lack(_) | RecordError::Guard(_) | RecordError::Spool { .. } => ErrorClass::Failed,
+            RecordError::Guard(_) | RecordError::Spool { .. } => ErrorClass::Failed,
         }
     }
 }

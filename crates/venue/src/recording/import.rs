@@ -84,7 +84,7 @@ fn missing(told: &Told, cpus: u32) -> Vec<String> {
         missing.push("which task ran when, since the recording has no switches; record sched:sched_switch too".into());
     }
     if !told.has_wakeups {
-        missing.push("waits after a sleep, since the recording has no wakeups; record sched:sched_wakeup too".into());
+        missing.push("waits after a sleep, since the recording has no wake-ups; record sched:sched_wakeup too".into());
     }
     if told.is_of_some_tasks {
         missing.push("what the machine did: the recording follows some tasks; record with -a".into());

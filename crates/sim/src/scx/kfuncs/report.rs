@@ -21,7 +21,7 @@ kernel_functions! {
     fn scx_bpf_error_bstr(call, message: Pointer, data: Readable) {
         let text = text(&mut call, message, data)?;
         let slot = call.core.running_slot;
-        call.core.fail(SCX_EXIT_ERROR_BPF, 0, slot, format!("it gives up: {text}"));
+        call.core.fail(SCX_EXIT_ERROR_BPF, 0, slot, format!("scx_bpf_error: {text}"));
     }
 
     fn scx_bpf_exit_bstr(call, code: i64, message: Pointer, data: Readable) {
