@@ -10,6 +10,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 /// Opens an unnamed file in this folder: it cannot be opened by name or replaced by a link, and it disappears with the
 /// process, however that ends. Only on a file system without such files does it have a name for a moment: an
@@ -21,6 +22,24 @@ use std::path::{Path, PathBuf};
 pub fn unnamed(folder: &Path) -> io::Result<File> {
     // Dropping the rest takes the name away, if there is one.
     Fresh::create(folder, 0o600)?.file.try_clone()
+}
+
+/// The path under which standard input can be read, from its start and as often as need be, as long as this process lives. What it
+/// has is copied into an unnamed file, once.
+///
+/// # Errors
+///
+/// It cannot be read, or temporary files cannot be written.
+pub fn standard_input() -> io::Result<PathBuf> {
+    static COPY: Mutex<Option<File>> = Mutex::new(None);
+    let mut copy = COPY.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    if copy.is_none() {
+        let mut file = unnamed(&Folder::place())?;
+        io::copy(&mut io::stdin().lock(), &mut file)?;
+        *copy = Some(file);
+    }
+    let number = copy.as_ref().map_or(-1, |file| file.as_raw_fd());
+    Ok(PathBuf::from(format!("/proc/self/fd/{number}")))
 }
 
 /// A new file without a name so far, or with an unguessable one on a file system without such files.

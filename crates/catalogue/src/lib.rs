@@ -1,7 +1,9 @@
 //! The scenarios and studies that ship with schedlab, those in files, and families that make scenarios.
 
 pub mod families;
+pub mod kinds;
 
+use kinds::{for_another_command, for_another_reader};
 use schedlab_boundary::file;
 use schedlab_model::scenario::{Scenario, ScenarioError};
 use std::path::{Path, PathBuf};
@@ -103,14 +105,20 @@ pub fn load_beside(folder: &Path, argument: &str) -> Result<Scenario, CatalogueE
         return Ok(Scenario::of_text(&text, INPUT)?);
     }
     let path = folder.join(argument);
-    if let Some((_, what)) = OTHERS.iter().find(|(extension, _)| argument.ends_with(extension)) {
+    let other = OTHERS.iter().find(|(extension, _)| argument.ends_with(extension));
+    if let Some((_, what)) = other.filter(|_| path.exists()) {
         return Err(CatalogueError::Unknown(format!("{argument}: {}", what.replace("FILE", argument))));
     }
-    if path.exists() || argument.contains('/') || argument.ends_with(".toml") || argument.ends_with(".json") {
+    if path.exists()
+        || argument.contains('/')
+        || argument.ends_with(".toml")
+        || argument.ends_with(".json")
+        || other.is_some()
+    {
         std::fs::metadata(&path).map_err(|error| {
             CatalogueError::Unknown(format!("{}: the file cannot be read: {error}", path.display()))
         })?;
-        return with_steps(Scenario::from_file(&path)?, &path);
+        return with_steps(Scenario::from_file(&path).map_err(|error| of_another_kind(&path, argument, error))?, &path);
     }
     if let Some(address) = families::Address::read(argument)? {
         return Ok(address.scenario());
@@ -119,13 +127,21 @@ pub fn load_beside(folder: &Path, argument: &str) -> Result<Scenario, CatalogueE
     Ok(Scenario::parse(text, &format!("shipped scenario {name}"))?)
 }
 
+/// What is wrong with a scenario's file: it may be a file of another kind.
+fn of_another_kind(path: &Path, argument: &str, error: ScenarioError) -> CatalogueError {
+    let other =
+        |text: String| for_another_command(&text, argument, "run").or_else(|| for_another_reader(&text, argument));
+    file::text(path).ok().and_then(other).map_or(CatalogueError::Scenario(error), CatalogueError::Unknown)
+}
+
 /// What errors call standard input.
 const INPUT: &str = "standard input";
 
 /// What people pass instead of a scenario, by its extension, and what to do with it.
-const OTHERS: [(&str, &str); 7] = [
+const OTHERS: [(&str, &str); 8] = [
     (".parquet", "this is a trace: `schedlab trace FILE` shows it, `schedlab report FILE` makes a page of it"),
     (".pftrace", "this is a trace: `schedlab trace FILE` shows it, `schedlab report FILE` makes a page of it"),
+    (".txt", "this is a text and no scenario: `schedlab import FILE` reads what other tools record as text"),
     (".data", "this is a recording: `schedlab import FILE` makes a trace of it"),
     (".dat", "this is a recording: `schedlab import FILE` makes a trace of it"),
     (".bpf.c", "this is a policy: name a scenario, and pass this as `--policy FILE`"),

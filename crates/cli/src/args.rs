@@ -1,6 +1,7 @@
 //! The flags.
 
 mod agreement;
+pub mod files;
 mod gate;
 mod help;
 mod model;
@@ -41,6 +42,7 @@ use std::ffi::OsString;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::time::Duration;
 
 /// A laboratory for CPU schedulers: one scenario, one policy, several venues
 #[derive(Debug, Parser)]
@@ -101,7 +103,7 @@ pub enum Command {
     Calibrate(CalibrateArgs),
     /// Look into a trace: latencies, queues, status, which task ran where
     Trace(TraceArgs),
-    /// Check a trace for violations of what holds in every correct trace
+    /// Check that a trace satisfies the invariants of every correct trace
     Check(CheckArgs),
     /// Record what this kernel's scheduler does, for a command or all
     Record(RecordArgs),
@@ -142,12 +144,12 @@ pub enum VmCommand {
 #[derive(Debug, clap::Args)]
 pub struct RunArgs {
     /// The policy: NAME, FILE.bpf.c or FILE.bpf.o, with settings as in rr:quantum=5ms; or a whole scheduler, as in "exec:./scx_lavd --performance"
-    #[arg(long, value_name = "POLICY", value_parser = PolicySpec::parse)]
+    #[arg(long, value_name = "POLICY", value_parser = read_one_policy)]
     pub policy: PolicySpec,
     /// Also write the events of the (first) run: .parquet, .pftrace (Perfetto) or .txt; may be repeated
     #[arg(long, value_name = "FILE")]
     pub trace: Vec<PathBuf>,
-    /// Let the trace also tell what tasks do with shared objects, so that `model` can make a scenario of it (in sim)
+    /// Also record what tasks do with shared objects, so that `model` can make a scenario of it (in sim)
     #[arg(long, requires = "trace")]
     pub for_model: bool,
     /// Also print a row for each task
@@ -237,7 +239,7 @@ pub struct SharedArgs {
     #[arg(long, value_name = "TIME", value_parser = read::<Time>)]
     pub tick: Option<Time>,
     /// Simulate with the costs of a machine, from a file that `calibrate --machine` wrote
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = files::to_read())]
     pub machine: Option<PathBuf>,
     /// How policies are executed; by default shipped ones as machine code and files by the checked interpreter
     #[arg(long, value_enum)]
@@ -252,7 +254,7 @@ pub struct SharedArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub threads: Option<u32>,
     /// Also write a self-contained page with charts, timelines and tables
-    #[arg(long, value_name = "FILE.html")]
+    #[arg(long, value_name = "FILE.html", value_parser = files::page())]
     pub report: Option<PathBuf>,
     /// Print JSON, the same bytes everywhere
     #[arg(long)]
@@ -264,6 +266,23 @@ pub struct SharedArgs {
 
 fn read<T: Notation>(text: &str) -> Result<T, String> {
     T::read(text)
+}
+
+/// A time that is longer than none: with its unit, or in seconds.
+fn read_seconds(text: &str) -> Result<Duration, String> {
+    let length = match text.parse::<u32>() {
+        Ok(seconds) => Duration::from_secs(seconds.into()),
+        Err(_) => Duration::from_nanos(read::<Time>(text)?.ns()),
+    };
+    if length.is_zero() { Err("it has to be longer than none, as in 500ms or 5s".into()) } else { Ok(length) }
+}
+
+/// The policy of a single run.
+fn read_one_policy(text: &str) -> Result<PolicySpec, String> {
+    PolicySpec::parse(text).map_err(|error| match PolicySpec::parse_list(text) {
+        Ok(several) if several.len() > 1 => "`run` takes one policy; `compare` takes several".into(),
+        _ => error.to_string(),
+    })
 }
 
 /// The names of venues.
@@ -425,7 +444,8 @@ pub struct CalibrateArgs {
 /// What `check` takes.
 #[derive(Debug, clap::Args)]
 pub struct CheckArgs {
-    /// The trace file: .parquet or .pftrace
+    /// The trace file: .parquet or .pftrace; - reads standard input
+    #[arg(value_parser = files::to_read())]
     pub trace: PathBuf,
     /// Print JSON
     #[arg(long)]
@@ -446,10 +466,9 @@ pub struct RecordArgs {
     /// The trace file: .parquet, .pftrace (Perfetto) or .txt; replaces an older one
     #[arg(long, short, value_name = "FILE", default_value = "schedlab.parquet")]
     pub output: PathBuf,
-    /// Stop after N seconds; a command that still runs is killed
-    #[arg(long, value_name = "N", required_unless_present = "command")]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
-    pub seconds: Option<u32>,
+    /// Stop after this time, as in 500ms; a plain number is in seconds. A command that still runs is killed
+    #[arg(long, value_name = "TIME", required_unless_present = "command", value_parser = read_seconds)]
+    pub seconds: Option<Duration>,
     /// Memory between the kernel and schedlab, as in 64MiB; use more if events were lost
     #[arg(long, value_name = "SIZE", default_value = Ring::DEFAULT, value_parser = Ring::from_str)]
     pub ring: Ring,
@@ -482,7 +501,7 @@ pub struct LoadArgs {
     /// The policy: NAME, FILE.bpf.c or FILE.bpf.o, with settings as in rr:quantum=5ms; or a whole scheduler, as in "exec:./scx_lavd --performance"
     #[arg(value_name = "POLICY", value_parser = PolicySpec::parse)]
     pub policy: PolicySpec,
-    /// Stop after N seconds, and not only with Ctrl-C or SIGTERM
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub seconds: Option<u32>,
+    /// Stop after this time, as in 500ms, and not only with Ctrl-C or SIGTERM; a plain number is in seconds
+    #[arg(long, value_name = "TIME", value_parser = read_seconds)]
+    pub seconds: Option<Duration>,
 }

@@ -1,5 +1,6 @@
 //! How the program ends when not well.
 
+use crate::args;
 use crate::output::{self, complain};
 use schedlab_catalogue::CatalogueError;
 use schedlab_infer::InferError;
@@ -123,9 +124,14 @@ fn usage(error: &clap::Error) {
     }
     let paragraphs: Vec<String> =
         text.split("\n\n").map(|part| part.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
-    let what = paragraphs[0].trim_start_matches("error: ");
-    let tip = paragraphs.iter().find_map(|part| part.strip_prefix("tip: "));
-    let remedy = tip.map_or("see `schedlab --help` and the --help of each command".to_string(), str::to_string);
+    // The last word is the standard library's.
+    let what =
+        paragraphs[0].trim_start_matches("error: ").replace("invalid digit found in string", "not a whole number");
+    // A flag of another command is no value.
+    let tip = paragraphs.iter().filter_map(|part| part.strip_prefix("tip: ")).find(|tip| !tip.starts_with("to pass "));
+    let command = std::env::args().nth(1).filter(|word| args::command().find_subcommand(word).is_some());
+    let help = || format!("see `schedlab{} --help`", command.map_or(String::new(), |command| format!(" {command}")));
+    let remedy = tip.map_or_else(help, str::to_string);
     complain(&format!("{what}; {remedy}"));
 }
 

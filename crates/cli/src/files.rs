@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 pub fn check<'a>(files: impl IntoIterator<Item = &'a Path>) -> Result<(), Failure> {
     let mut known: Vec<&Path> = Vec::new();
     for file in files {
-        Partial::check(file).map_err(|error| unwritten(file, &error))?;
+        Partial::check(file).map_err(|error| Failure::Input(unwritten(file, &error)))?;
         if known.contains(&file) {
-            return Err(Failure::Input(format!("{} is asked for twice: name another file", file.display())));
+            return Err(Failure::Input(format!("{} is named twice: name another file", file.display())));
         }
         known.push(file);
     }
@@ -22,8 +22,8 @@ pub fn check<'a>(files: impl IntoIterator<Item = &'a Path>) -> Result<(), Failur
 }
 
 /// Whether these trace files can be written.
-pub fn check_traces(traces: &[PathBuf]) -> Result<(), Failure> {
-    traces.iter().try_for_each(|trace| Ok(Writer::check(trace)?))
+pub fn check_traces(traces: &[impl AsRef<Path>]) -> Result<(), Failure> {
+    traces.iter().try_for_each(|trace| Writer::check(trace.as_ref()).map_err(|error| Failure::Input(error.to_string())))
 }
 
 /// Whether files can be written into this folder, which is made when they are.
@@ -31,15 +31,15 @@ pub fn check_folder(folder: &Path) -> Result<(), Failure> {
     let there = folder.ancestors().find(|folder| folder.symlink_metadata().is_ok());
     let there = there.filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if there.is_file() {
-        return Err(unwritten(folder, &io::ErrorKind::NotADirectory.into()));
+        return Err(Failure::Input(unwritten(folder, &io::ErrorKind::NotADirectory.into())));
     }
-    Partial::check(&there.join("file")).map_err(|error| unwritten(folder, &error))
+    Partial::check(&there.join("file")).map_err(|error| Failure::Input(unwritten(folder, &error)))
 }
 
 /// Writes a file into a folder, which is made if need be; the file appears whole or not at all.
 /// Its name cannot leave the folder; the extension is ours.
 pub fn write_in(folder: &Path, name: &FileName, extension: &str, bytes: &[u8]) -> Result<PathBuf, Failure> {
-    fs::create_dir_all(folder).map_err(|error| unwritten(folder, &error))?;
+    fs::create_dir_all(folder).map_err(|error| Failure::Failed(unwritten(folder, &error)))?;
     let file = folder.join(name.with(extension));
     write(&file, bytes)?;
     Ok(file)
@@ -47,11 +47,11 @@ pub fn write_in(folder: &Path, name: &FileName, extension: &str, bytes: &[u8]) -
 
 /// Writes a file, whole or not at all.
 pub fn write(file: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    Partial::write(file, bytes).map_err(|error| unwritten(file, &error))
+    Partial::write(file, bytes).map_err(|error| Failure::Failed(unwritten(file, &error)))
 }
 
-fn unwritten(path: &Path, error: &io::Error) -> Failure {
-    Failure::Failed(format!("cannot write {}: {error}", path.display()))
+fn unwritten(path: &Path, error: &io::Error) -> String {
+    format!("cannot write {}: {error}", path.display())
 }
 
 #[cfg(test)]
@@ -65,7 +65,7 @@ mod tests {
         fs::write(at("file"), "x").unwrap();
         assert!(check_folder(&at("new/below")).is_ok() && check_folder(folder.path()).is_ok());
         for wrong in ["file", "file/below"] {
-            let Err(Failure::Failed(why)) = check_folder(&at(wrong)) else { panic!("{wrong}") };
+            let Err(Failure::Input(why)) = check_folder(&at(wrong)) else { panic!("{wrong}") };
             assert!(why.starts_with("cannot write ") && why.contains("/file"), "{why}");
         }
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);

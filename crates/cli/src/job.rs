@@ -162,8 +162,9 @@ fn boots(sets: &[(String, RunSet)]) -> String {
     let walls: Vec<Wall> = sets.iter().flat_map(|(_, set)| &set.runs).filter_map(|run| run.wall).collect();
     let mean =
         |part: fn(&Wall) -> Duration| walls.iter().map(part).sum::<Duration>().as_secs_f64() / walls.len() as f64;
-    match walls.len() {
-        0 => String::new(),
-        _ => format!("; a boot {:.1} s, a run {:.1} s", mean(|wall| wall.boot), mean(|wall| wall.run)),
+    if walls.is_empty() {
+        return String::new();
     }
+    let average = if walls.len() > 1 { " on average" } else { "" };
+    format!(": boot {:.1} s, run {:.1} s{average}", mean(|wall| wall.boot), mean(|wall| wall.run))
 }

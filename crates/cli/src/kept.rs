@@ -26,8 +26,8 @@ pub fn remark(runner: &Runner) {
         let measured = known
             .measured_since
             .map_or(String::new(), |since| format!(" (those in real time measured up to {} ago)", age(since)));
-        let plural = if known.runs == 1 { "" } else { "s" };
-        output::remark(&format!("{} run{plural} from before{measured}; --fresh makes them again", known.runs));
+        let (plural, them) = if known.runs == 1 { ("", "it") } else { ("s", "them") };
+        output::remark(&format!("{} run{plural} reused from the cache{measured}; --fresh repeats {them}", known.runs));
     }
     if let Some(why) = runner.unkept() {
         output::remark(&format!("results are not kept: {why}"));

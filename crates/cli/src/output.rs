@@ -1,5 +1,6 @@
 //! Standard output and standard error. Nothing else in the program writes to them, and these take what has become [`Shown`].
 
+use crate::args::files::with_input_named;
 use crate::failure::Failure;
 use schedlab_boundary::Shown;
 use schedlab_report::Style;
@@ -73,7 +74,7 @@ pub fn complain(text: &str) {
 
 /// Prints a message on standard error. Continuation lines are indented, so that none of them can pass for another message.
 fn message(text: &str) -> String {
-    let shown = Shown::message(text.trim_end());
+    let shown = Shown::message(with_input_named(text.trim_end()).as_str());
     let indented = |line: &str| if line.starts_with("  ") { line.into() } else { format!("  {line}") };
     let mut lines = shown.as_str().split('\n');
     let first = lines.next().unwrap_or_default().to_string();

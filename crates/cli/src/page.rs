@@ -14,7 +14,7 @@ pub fn write(file: &Path, document: &Document) -> Result<(), Failure> {
 
 /// Writes the page of what a job came to.
 pub fn write_comparison(file: &Path, comparison: &Comparison, job: &Job, done: &Done) -> Result<(), Failure> {
-    write(file, &of_comparison(comparison, &done.heard, job.provenance(command())))
+    write(file, &of_comparison(comparison, &done.heard, job.provenance(comparison, command())))
 }
 
 /// The command that was given, as a shell takes it.

@@ -1,6 +1,6 @@
 //! The progress bar.
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use schedlab_venue::Monitor;
 use std::io::{self, IsTerminal};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -24,9 +24,10 @@ pub fn show<T>(monitor: &Monitor, total_ns: Option<u64>, quiet: bool, work: impl
             if wait.recv_timeout(PATIENCE) != Err(RecvTimeoutError::Timeout) {
                 return;
             }
-            let bar = bar(total_ns);
+            let bar = bar(total_ns).with_elapsed(PATIENCE);
             while wait.recv_timeout(PERIOD) == Err(RecvTimeoutError::Timeout) {
                 bar.set_position(monitor.done_ns() / NS_PER_STEP);
+                bar.set_message(state(bar.position(), bar.length(), bar.elapsed()));
             }
             bar.finish_and_clear();
         });
@@ -39,12 +40,42 @@ pub fn show<T>(monitor: &Monitor, total_ns: Option<u64>, quiet: bool, work: impl
 /// Positions of the bar are microseconds, so that sums over many long runs do not overflow.
 const NS_PER_STEP: u64 = 1000;
 
+/// The least share of the work that says how long the rest takes. Before, kernels boot, which the share does not count.
+const FORESEEABLE: f64 = 0.2;
+
+/// What is said behind the bar.
+fn state(done: u64, total: Option<u64>, elapsed: Duration) -> String {
+    let share = total.map_or(0.0, |total| done as f64 / total.max(1) as f64);
+    match share {
+        _ if done == 0 => ", starting".into(),
+        FORESEEABLE..1.0 => format!(", about {} left", HumanDuration(elapsed.mul_f64(1.0 / share - 1.0))),
+        _ => String::new(),
+    }
+}
+
 fn bar(total_ns: Option<u64>) -> ProgressBar {
     let style = |template| ProgressStyle::with_template(template).expect("the template is right");
     let bar = match total_ns {
-        Some(total) => ProgressBar::new(total / NS_PER_STEP).with_style(style("{bar:40} {percent:>3} %, {eta} left")),
-        None => ProgressBar::no_length().with_style(style("{spinner} running since {elapsed}")),
+        Some(total) => ProgressBar::new(total / NS_PER_STEP)
+            .with_style(style("{spinner} {bar:40} {percent:>3} %, running for {elapsed}{msg}")),
+        None => ProgressBar::no_length().with_style(style("{spinner} running for {elapsed}{msg}")),
     };
     bar.set_draw_target(ProgressDrawTarget::stderr());
     bar
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rest_is_foretold_from_a_fifth_on() {
+        let at = |done, total| state(done, total, Duration::from_secs(30));
+        assert_eq!(at(0, Some(100)), ", starting");
+        assert_eq!(at(0, None), ", starting");
+        assert_eq!(at(19, Some(100)), "");
+        assert_eq!(at(50, Some(100)), ", about 30 seconds left");
+        assert_eq!(at(100, Some(100)), "");
+        assert_eq!(at(7, None), "");
+    }
 }

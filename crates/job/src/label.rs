@@ -57,14 +57,18 @@ pub fn of_results(results: &[Unnamed]) -> Vec<String> {
 
 /// What a result says about its policy: its parameters as users write them, and its kernel where that is not simulated.
 fn said(result: &Outcome) -> Vec<(String, String)> {
-    let parameters = declared(&result.policy().name);
+    let kernel = result.provenance().kernel.clone().filter(|_| result.venue() != "sim");
+    parameters(result).into_iter().chain(kernel.map(|kernel| ("kernel".to_string(), kernel))).collect()
+}
+
+/// The parameters of a result's policy as users write them, with their units.
+pub fn parameters(result: &Outcome) -> Vec<(String, String)> {
+    let known = declared(&result.policy().name);
     let text = |(name, value): (&String, &Value)| {
-        let declared = parameters.iter().find(|parameter| parameter.name == *name);
+        let declared = known.iter().find(|parameter| parameter.name == *name);
         (name.clone(), shown(declared, value))
     };
-    let kernel = result.provenance().kernel.clone().filter(|_| result.venue() != "sim");
-    let parameters = result.policy().parameters.iter().map(text);
-    parameters.chain(kernel.map(|kernel| ("kernel".to_string(), kernel))).collect()
+    result.policy().parameters.iter().map(text).collect()
 }
 
 /// The parameters of a policy that this program knows.

@@ -113,20 +113,25 @@ impl Job {
     ///
     /// # Errors
     ///
-    /// A policy that can be run in none of them, or that has no parameter which is varied.
+    /// No policy can be run in any of them, or one has no parameter which is varied.
     pub fn shares(&self) -> Result<Vec<Share>, VenueError> {
-        let cpus = self.workload().machine.cpus();
-        let venues: Vec<_> = self.options.places.iter().map(|place| place.venue(cpus)).collect();
-        for policy in &self.policies {
-            let refusals: Vec<VenueError> = venues.iter().filter_map(|venue| venue.accepts(policy).err()).collect();
-            if refusals.len() == venues.len()
-                && let Some(refusal) = refusals.into_iter().next()
-            {
-                return Err(refusal);
-            }
+        let mut refused = self.refused();
+        if refused.len() == self.policies.len() && !refused.is_empty() {
+            return Err(refused.swap_remove(0).1);
         }
         let kernel = Policy::find(&PolicySpec::parse(KERNEL)?)?;
         self.options.places.iter().map(|place| self.share(place, &kernel)).collect()
+    }
+
+    /// The policies that can be run in none of the venues, each with why not in the first.
+    fn refused(&self) -> Vec<(String, VenueError)> {
+        let cpus = self.workload().machine.cpus();
+        let venues: Vec<_> = self.options.places.iter().map(|place| place.venue(cpus)).collect();
+        let refusal = |policy: &Policy| {
+            let mut refusals: Vec<VenueError> = venues.iter().filter_map(|venue| venue.accepts(policy).err()).collect();
+            (refusals.len() == venues.len() && !refusals.is_empty()).then(|| refusals.swap_remove(0))
+        };
+        self.policies.iter().filter_map(|policy| Some((policy.label.clone(), refusal(policy)?))).collect()
     }
 
     fn share(&self, place: &Place, kernel: &Policy) -> Result<Share, VenueError> {
@@ -161,7 +166,7 @@ impl Job {
         entries.map(duration).sum()
     }
 
-    /// Makes the runs. A policy that fails does not touch the others.
+    /// Makes the runs. A policy that fails, or that can be run nowhere, does not touch the others.
     ///
     /// # Errors
     ///
@@ -187,6 +192,10 @@ impl Job {
                 }
                 Made::NotBegun => {}
             }
+        }
+        for (label, refusal) in self.refused() {
+            done.failures.push(refusal);
+            done.failed.push(label);
         }
         self.perturb(&ran, &mut done, runner)?;
         done.interrupted = runner.monitor.is_stopped();
@@ -302,8 +311,8 @@ impl Job {
         all.map(|(((label, set), variant), copies)| candidate((label, set), &self.variants[*variant], copies)).collect()
     }
 
-    /// What gives the same again: a command, the scenario and the policies' sources.
-    pub fn provenance(&self, command: String) -> Provenance {
+    /// What gives a comparison again: a command, the scenario, the policies' sources and their parameters.
+    pub fn provenance(&self, comparison: &Comparison, command: String) -> Provenance {
         let nice = self.workload().roles.iter().map(|role| (role.name.clone(), role.nice.into())).collect();
         let mut files = vec![Listing::file(&format!("{}.toml", self.scenario.name), &self.scenario.to_toml())];
         for source in self.policies.iter().filter_map(source) {
@@ -311,7 +320,8 @@ impl Job {
                 files.push(source);
             }
         }
-        Provenance { commands: vec![command], files, nice, ..Provenance::default() }
+        let parameters = comparison.results.iter().map(label::parameters).collect();
+        Provenance { commands: vec![command], files, nice, parameters, ..Provenance::default() }
     }
 }
 

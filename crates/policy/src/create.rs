@@ -50,20 +50,50 @@ pub fn new_policy(name: &str, folder: &Path) -> Result<[PathBuf; 3], CreateError
 }
 
 /// Copies the shipped policy `of` into the new folder `NAME` below `folder`: its source as `NAME.bpf.c`, its description, and in
-/// `include` those of our headers that it includes, which then come before the program's own. Returns the path of the source.
-pub fn copy_of(of: &str, name: &str, folder: &Path) -> Result<PathBuf, CreateError> {
+/// `include` those of our headers that it includes, which then come before the program's own. A scenario and a gate come with it, as
+/// with [`new_policy`]. Returns the paths of source, scenario and gate.
+pub fn copy_of(of: &str, name: &str, folder: &Path) -> Result<[PathBuf; 3], CreateError> {
     check_name(name)?;
     let policy = shipped(of, &[])?;
     let folder = folder.join(name);
     fs::create_dir(&folder).map_err(|error| failed(&folder, error))?;
-    let path = folder.join(format!("{name}.bpf.c"));
-    let written =
-        write_copy(policy.source, of, name, &path).and_then(|()| write(&folder.join("README.md"), policy.readme));
+    let paths = TEMPLATES.map(|(extension, _)| folder.join(format!("{name}{extension}")));
+    let written = write_copy(policy.source, of, name, &paths[0])
+        .and_then(|()| write(&folder.join("README.md"), &readme_of_copy(policy.readme, of, name)))
+        .and_then(|()| {
+            let mut templates = TEMPLATES.iter().zip(&paths).skip(1);
+            templates.try_for_each(|((_, template), path)| write(path, &template.replace("NAME", name)))
+        });
     if let Err(error) = written {
         let _ = fs::remove_dir_all(&folder);
         return Err(error);
     }
-    Ok(path)
+    Ok(paths)
+}
+
+/// A description with the names of the copy, and scenarios by the names under which they are shipped.
+fn readme_of_copy(readme: &str, of: &str, name: &str) -> String {
+    let title = format!("# {of}:");
+    let readme = match readme.strip_prefix(&title) {
+        Some(rest) => format!("# {name}, a copy of {of}:{rest}"),
+        None => readme.into(),
+    };
+    // The source first: its new name may have the old one in it.
+    let readme = readme.replace(&format!("{of}.bpf.c"), &format!("{name}.bpf.c"));
+    with_shipped_scenarios(&readme.replace(&format!("--policy {of}"), &format!("--policy ./{name}.bpf.c")))
+}
+
+/// `scenarios/heavy-load.toml`, which is in our sources alone, becomes `heavy-load`, which is anywhere.
+fn with_shipped_scenarios(text: &str) -> String {
+    let mut parts = text.split("scenarios/");
+    let mut named = parts.next().unwrap_or_default().to_string();
+    for part in parts {
+        named += &match part.split_once(".toml") {
+            Some((name, rest)) if name.chars().all(|c| c.is_ascii_lowercase() || c == '-') => format!("{name}{rest}"),
+            _ => format!("scenarios/{part}"),
+        };
+    }
+    named
 }
 
 fn write_copy(source: &str, of: &str, name: &str, path: &Path) -> Result<(), CreateError> {
@@ -142,13 +172,21 @@ mod tests {
         let (folder, cache) = (tempfile::tempdir().unwrap(), crate::headers::test_cache());
         let compiled = |path: &Path| crate::compile::compile_in(path, cache.path()).unwrap();
         for policy in crate::catalog().iter().filter(|policy| check_name(policy.name).is_ok()) {
-            let copy = compiled(&copy_of(policy.name, policy.name, folder.path()).unwrap());
+            let copy = compiled(&copy_of(policy.name, policy.name, folder.path()).unwrap()[0]);
             assert_eq!(copy.warnings, "", "{}", policy.name);
         }
-        let path = copy_of("ule", "mine", folder.path()).unwrap();
+        let [path, test, gate] = copy_of("ule", "mine", folder.path()).unwrap();
+        let text = |path: &Path| fs::read_to_string(path).unwrap();
+        assert!(text(&test).contains("name = \"mine\"") && text(&gate).contains("policy = \"./mine.bpf.c\""));
+        let readme = text(&folder.path().join("mine/README.md"));
+        assert!(readme.starts_with("# mine, a copy of ule: "), "{readme}");
+        assert!(
+            readme.contains("    schedlab run interactive --policy ./mine.bpf.c:mode=freebsd,status=score\n"),
+            "{readme}"
+        );
+        assert!(!readme.contains("scenarios/") && !readme.contains("ule.bpf.c"), "{readme}");
         let (before, header) = (compiled(&path).object, folder.path().join("mine/include/ule/run_queue.bpf.h"));
-        let text = fs::read_to_string(&header).unwrap();
-        fs::write(&header, text.replace("#define TICKS_MAX 1024", "#define TICKS_MAX 512")).unwrap();
+        fs::write(&header, text(&header).replace("#define TICKS_MAX 1024", "#define TICKS_MAX 512")).unwrap();
         assert!(compiled(&path).object != before);
         assert!(matches!(copy_of("ule", "mine", folder.path()), Err(CreateError::Exists(_))));
         assert!(matches!(copy_of("uel", "other", folder.path()), Err(CreateError::Unknown(_))));

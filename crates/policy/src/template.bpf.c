@@ -14,7 +14,7 @@
  */
 #include <schedlab/common.bpf.h>
 
-/* Without a licence that is compatible with the GPL, no kernel loads a scheduler. */
+/* Kernels load only schedulers with a GPL-compatible licence. */
 char _license[] SEC("license") = "GPL";
 
 /* What you can set: type, name, default, and a text with unit, range and meaning. */

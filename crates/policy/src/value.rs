@@ -14,7 +14,7 @@ pub fn time_ns(text: &str) -> Result<i128, String> {
             .iter()
             .find(|(name, _)| *name == unit)
             .map(|&(_, scale)| scale)
-            .ok_or_else(|| format!("`{unit}` is no unit of time; those are ns, us, ms and s"))?,
+            .ok_or_else(|| format!("`{unit}` is not a unit of time; use ns, us, ms or s"))?,
     };
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     let digits = |part: &str| part.chars().all(|c| c.is_ascii_digit());
@@ -69,7 +69,7 @@ mod tests {
         for (text, part) in [
             ("10", "no unit"),
             ("0.5ns", "whole number of"),
-            ("1h", "`h` is no unit"),
+            ("1h", "`h` is not a unit"),
             ("ms", "no time"),
             ("-1ms", "no time"),
         ] {

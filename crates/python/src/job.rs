@@ -200,7 +200,7 @@ impl Done {
 
     /// The page.
     fn html(&self, command: String) -> String {
-        of_comparison(&self.comparison, &self.done.heard, self.job.provenance(command)).html()
+        of_comparison(&self.comparison, &self.done.heard, self.job.provenance(&self.comparison, command)).html()
     }
 }
 

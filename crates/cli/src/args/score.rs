@@ -1,6 +1,6 @@
 //! The flags of `score` and `tune`.
 
-use super::{read, read_export};
+use super::{files, read, read_export};
 use schedlab_model::time::Time;
 use schedlab_policy::PolicySpec;
 use schedlab_report::export::Form;
@@ -10,12 +10,12 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 pub struct ScoreArgs {
     /// The score's file: scenarios, a reference, metrics and weights
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", value_parser = files::with_neighbours())]
     pub file: PathBuf,
     /// The policy, as `run` takes it
     #[arg(long, value_name = "POLICY", value_parser = PolicySpec::parse)]
     pub policy: PolicySpec,
-    /// Also score the scenarios that only check
+    /// Also score the held-out scenarios
     #[arg(long)]
     pub held_out: bool,
     /// The most CPU time that it may take
@@ -44,8 +44,8 @@ pub struct ScoreArgs {
 /// What `tune` takes.
 #[derive(Debug, clap::Args)]
 pub struct TuneArgs {
-    /// The score's file, with scenarios that only check (`held_out`)
-    #[arg(value_name = "FILE")]
+    /// The score's file, with held-out scenarios (`held_out`)
+    #[arg(value_name = "FILE", value_parser = files::with_neighbours())]
     pub file: PathBuf,
     /// The policy; the settings that it has stay
     #[arg(long, value_name = "POLICY", value_parser = PolicySpec::parse)]

@@ -35,7 +35,7 @@ pub struct SearchArgs {
     /// Do not look for these, by their names: a list as in stall,long-wait
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub ignore: Vec<String>,
-    /// A policy that is right: what it does half as badly is no finding
+    /// A reference policy: ignore faults that it shows at least half as strongly
     #[arg(long, value_name = "POLICY", value_parser = PolicySpec::parse)]
     pub against: Option<PolicySpec>,
     /// Also run what is found in this kernel in a virtual machine, and say whether it shows the same

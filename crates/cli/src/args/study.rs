@@ -1,5 +1,6 @@
 //! The flags of `study`.
 
+use super::files;
 use clap::Subcommand;
 use std::path::PathBuf;
 
@@ -25,7 +26,7 @@ pub struct StudyArgs {
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
     /// Also write a self-contained page with charts and tables
-    #[arg(long, value_name = "FILE.html")]
+    #[arg(long, value_name = "FILE.html", value_parser = files::page())]
     pub report: Option<PathBuf>,
     /// Print the values as JSON
     #[arg(long)]

@@ -2,6 +2,7 @@
 
 use super::trace::json::headed;
 use crate::args::CheckArgs;
+use crate::args::files::shown;
 use crate::failure::Failure;
 use crate::output;
 use schedlab_venue::replay;
@@ -14,7 +15,7 @@ pub fn run(args: &CheckArgs) -> Result<(), Failure> {
     let header = &report.header;
     if args.json {
         let content = json!({
-            "file": args.trace.display().to_string(),
+            "file": shown(&args.trace),
             "format": report.format.to_string(),
             "events": findings.events,
             "tasks": findings.tasks,
@@ -27,7 +28,7 @@ pub fn run(args: &CheckArgs) -> Result<(), Failure> {
     }
     let mut text = format!(
         "{}: {} trace of {} under {} in {}, {} on {} CPUs, seed {}\n{} events of {} tasks",
-        args.trace.display(),
+        shown(&args.trace),
         report.format,
         header.scenario,
         header.policy,
@@ -42,7 +43,7 @@ pub fn run(args: &CheckArgs) -> Result<(), Failure> {
         text += &format!(", {} events lost", header.lost);
     }
     if findings.is_lawful() {
-        return output::print(&(text + ": no law is broken\n"));
+        return output::print(&(text + ": no invariant is violated\n"));
     }
     let plural = if findings.violations == 1 { "" } else { "s" };
     text += &format!(": {} violation{plural}\n", findings.violations);
@@ -57,5 +58,5 @@ fn ended(args: &CheckArgs, is_lawful: bool) -> Result<(), Failure> {
     if is_lawful {
         return Ok(());
     }
-    Err(Failure::Failed(format!("{}: the trace cannot have happened; record it again", args.trace.display())))
+    Err(Failure::Failed(format!("{}: the trace cannot have happened; record it again", shown(&args.trace))))
 }

@@ -49,7 +49,7 @@ pub fn run(args: GateArgs) -> Result<(), Failure> {
 pub fn read(path: &Path) -> Result<Gate, Failure> {
     let text = file::text(path)
         .map_err(|error| Failure::Input(format!("{}: the file cannot be read: {error}", path.display())))?;
-    Ok(Gate::parse(&text, path)?)
+    super::parsed(Gate::parse(&text, path), (&text, path), "gate")
 }
 
 /// The folder of a file.

@@ -3,7 +3,7 @@
 use super::record;
 use crate::args::ImportArgs;
 use crate::failure::{self, Failure};
-use crate::output;
+use crate::{files, output};
 use schedlab_report::recording;
 use schedlab_venue::{PassedOver, Place, RoleBy};
 use std::path::{Path, PathBuf};
@@ -13,6 +13,7 @@ pub fn run(args: &ImportArgs) -> Result<(), Failure> {
     let place = Place::of(&args.recording);
     let trace = args.output.clone().unwrap_or_else(|| trace_of(&place));
     let role_by = if args.by_thread { RoleBy::Thread } else { RoleBy::Program };
+    files::check_traces(&[&trace])?;
     let imported = schedlab_venue::import(&place, &trace, role_by)?;
     let passed = args.passed_over.then(|| imported.wholeness.passed.clone());
     let printed = record::print(imported, &trace);

@@ -35,10 +35,12 @@ pub fn run(args: &LoadArgs) -> Result<(), Failure> {
 }
 
 /// Shows counters until the time is over, the user stops it, or the kernel ejects the policy.
-fn watch(charge: &Charge, seconds: Option<u32>, monitor: &Monitor) -> Result<(), Failure> {
+fn watch(charge: &Charge, length: Option<Duration>, monitor: &Monitor) -> Result<(), Failure> {
     let begun = Instant::now();
     let (mut lines, mut before) = (0, Counters::read());
-    while !monitor.is_stopped() && seconds.is_none_or(|seconds| lines < seconds) {
+    // The line at its end is printed, too.
+    let goes_on = |lines: u32| length.is_none_or(|length| begun.elapsed() < length || LINE * (lines + 1) <= length);
+    while !monitor.is_stopped() && goes_on(lines) {
         std::thread::sleep(CHECK);
         charge.check()?;
         if begun.elapsed() >= LINE * (lines + 1) {

@@ -51,11 +51,20 @@ fn new(name: &str) -> Result<(), Failure> {
 }
 
 fn copy(of: &str, name: &str) -> Result<(), Failure> {
-    let path = copy_of(of, name, Path::new("."))?;
-    let path = path.display();
+    if Discipline::ALL.into_iter().any(|discipline| ideal_name(discipline) == of) {
+        return Err(Failure::Input(format!(
+            "`{of}` is an ideal discipline of the simulator, and has no source to copy"
+        )));
+    }
+    if Path::new(of).exists() {
+        return Err(Failure::Input(format!("--from takes the name of a shipped policy; copy {of} itself with `cp`")));
+    }
+    let paths = copy_of(of, name, Path::new("."))?;
+    let [policy, test, gate] = paths.each_ref().map(|path| path.display());
     output::print(&format!(
-        "{path} is written, a copy of {of}, and next to it `include` with its headers. Change them, and try:\n\n    \
-         schedlab compare heavy-load --policy {of},{path}\n"
+        "{policy} is written, a copy of {of}, and next to it `include` with its headers, {test}, a scenario to test it, and \
+         {gate}, a gate for it. Change them, and try:\n\n    schedlab compare heavy-load --policy {of},{policy}\n    \
+         schedlab run {test} --policy {policy} --check\n    schedlab gate {gate} --update\n"
     ))
 }
 
@@ -115,7 +124,11 @@ fn about_shipped(shipped: &Shipped, needs: &Needs) -> String {
 
 /// Everything about an object without a description.
 fn about_file(argument: &str, needs: &Needs) -> String {
-    let verdict = if needs.missing.is_empty() { "can be simulated" } else { "cannot be simulated yet" };
+    let verdict = match (needs.missing.is_empty(), needs.refused) {
+        (true, _) => "can be simulated",
+        (false, true) => "cannot be simulated",
+        (false, false) => "cannot be simulated yet",
+    };
     let mut text = format!("{argument}: {verdict}\n\n");
     let mut line = |name: &str, items: Vec<String>| {
         if !items.is_empty() {

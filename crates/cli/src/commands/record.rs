@@ -2,25 +2,20 @@
 
 use crate::args::RecordArgs;
 use crate::failure::{self, Failure};
-use crate::{interrupt, output};
+use crate::{files, interrupt, output};
 use schedlab_job::recording::page;
 use schedlab_venue::{Monitor, Order, Recording};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::ExitStatus;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// Records, writes the trace and prints what it says.
 pub fn run(args: &RecordArgs) -> Result<(), Failure> {
+    files::check_traces(&[&args.output])?;
     let monitor = Arc::new(Monitor::default());
     interrupt::watch(&monitor)?;
-    let order = Order {
-        command: &args.command,
-        length: args.seconds.map(|seconds| Duration::from_secs(seconds.into())),
-        ring: args.ring,
-        trace: &args.output,
-    };
+    let order = Order { command: &args.command, length: args.seconds, ring: args.ring, trace: &args.output };
     let recording = schedlab_venue::record(&order, &monitor)?;
     let ended = recording.ended;
     let printed = print(recording, &args.output);

@@ -1,12 +1,13 @@
 //! `schedlab report`.
 
+use crate::args::files::shown;
 use crate::args::{PageFormat, ReportArgs};
 use crate::failure::Failure;
 use crate::{files, output, page};
 use schedlab_boundary::{FileName, Shown, file, is_hidden};
 use schedlab_charts::{Chart, Look, png, svgs};
 use schedlab_html::{Document, Evidence, Heard, Provenance, of_comparison, of_history};
-use schedlab_job::label::{Unnamed, of_results};
+use schedlab_job::label::{Unnamed, of_results, parameters};
 use schedlab_model::outcome::Outcome;
 use schedlab_regression::history;
 use schedlab_report::comparison::{Candidate, Comparison};
@@ -172,7 +173,8 @@ fn of_one_scenario(runs: &[Read]) -> Result<(), Failure> {
 
 /// Gives all runs labels that differ.
 fn name(runs: &mut [Read], files: &[PathBuf]) {
-    let stem = |run: &Read| files[run.file].file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let stem =
+        |run: &Read| Path::new(&shown(&files[run.file])).file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let stems: Vec<String> = runs.iter().map(stem).collect();
     let both = runs.iter().zip(&stems);
     let unnamed = both.map(|(run, file)| Unnamed { known: run.known.as_deref(), file, result: &run.result });
@@ -188,7 +190,6 @@ fn name(runs: &mut [Read], files: &[PathBuf]) {
 /// The page. A comparison that stands alone is shown as its file says.
 fn document(runs: &[Read], mut comparisons: Vec<Comparison>, files: usize) -> Document {
     let heard: Vec<Heard> = runs.iter().filter_map(|run| run.heard.clone()).collect();
-    let provenance = Provenance { commands: vec![page::command()], ..Provenance::default() };
     let candidates: Vec<Candidate> = runs.iter().map(Read::candidate).collect();
     let comparison = match comparisons.pop() {
         Some(only) if files == 1 => only.concluded(&candidates),
@@ -197,6 +198,8 @@ fn document(runs: &[Read], mut comparisons: Vec<Comparison>, files: usize) -> Do
             comparisons.iter().chain(&last).fold(comparison, Comparison::take_over)
         }
     };
+    let parameters = comparison.results.iter().map(parameters).collect();
+    let provenance = Provenance { commands: vec![page::command()], parameters, ..Provenance::default() };
     of_comparison(&comparison, &heard, provenance)
 }
 

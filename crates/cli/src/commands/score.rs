@@ -40,7 +40,7 @@ fn limits(args: &ScoreArgs) -> Limits {
 pub fn read(path: &Path) -> Result<ScoreSet, Failure> {
     let text = file::text(path)
         .map_err(|error| Failure::Input(format!("{}: the file cannot be read: {error}", path.display())))?;
-    Ok(ScoreSet::parse(&text, path)?)
+    super::parsed(ScoreSet::parse(&text, path), (&text, path), "score")
 }
 
 /// The same in the confined process, which prints JSON.

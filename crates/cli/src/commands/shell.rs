@@ -7,6 +7,9 @@ use clap_mangen::Man;
 use schedlab_boundary::FileName;
 use std::path::Path;
 
+/// The heading of the section that says how to write a command.
+const SYNOPSIS: &str = ".SH SYNOPSIS\n";
+
 /// Prints the completions of a shell.
 pub fn completions(args: &CompletionsArgs) -> Result<(), Failure> {
     let mut text = Vec::new();
@@ -34,8 +37,45 @@ fn write(command: &clap::Command, folder: &Path) -> Result<usize, Failure> {
     Ok(1 + counts.iter().sum::<usize>())
 }
 
-fn page(command: clap::Command) -> String {
+fn page(mut command: clap::Command) -> String {
+    let synopsis = synopsis(&mut command);
+    // Without it the footer of a page has the command's last word.
+    let name = command.get_display_name().unwrap_or(command.get_name()).to_string();
     let mut text = Vec::new();
-    Man::new(command).render(&mut text).expect("memory takes everything");
-    String::from_utf8_lossy(&text).into_owned()
+    let man = Man::new(command).source(format!("{name} {}", env!("CARGO_PKG_VERSION")));
+    man.render(&mut text).expect("memory takes everything");
+    with_synopsis(&String::from_utf8_lossy(&text), &synopsis)
+}
+
+/// A page with another synopsis: the library's lacks the values of flags and what comes before a nested command.
+fn with_synopsis(page: &str, synopsis: &str) -> String {
+    let Some((before, rest)) = page.split_once(SYNOPSIS) else { return page.into() };
+    let after = rest.find("\n.SH ").map_or("", |next| &rest[next + 1..]);
+    format!("{before}{SYNOPSIS}{synopsis}{after}")
+}
+
+/// How to write the command, as its help says it.
+fn synopsis(command: &mut clap::Command) -> String {
+    let usage = command.render_usage().to_string();
+    let plain = |line: &str| line.trim().trim_start_matches("Usage: ").replace('\\', "\\e").replace('-', "\\-");
+    let lines: Vec<String> = usage.lines().map(plain).filter(|line| !line.is_empty()).collect();
+    lines.join("\n.br\n") + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_says_how_to_write_its_command() {
+        let mut command = args::command();
+        command.build();
+        let trace = command.find_subcommand("trace").unwrap().find_subcommand("queue").unwrap().clone();
+        let text = page(trace);
+        let (_, synopsis) = text.split_once(SYNOPSIS).unwrap();
+        assert!(synopsis.starts_with("schedlab trace <FILE> queue [OPTIONS]\n.SH DESCRIPTION\n"), "{synopsis}");
+        assert!(text.contains("schedlab\\-trace\\-queue "), "{text}");
+        let run = page(command.find_subcommand("run").unwrap().clone());
+        assert!(run.contains("schedlab run [OPTIONS] \\-\\-policy <POLICY> <SCENARIO>\n.SH "), "{run}");
+    }
 }

@@ -24,7 +24,7 @@ pub fn run(args: StudyArgs) -> Result<(), Failure> {
         (None, Some(study)) => {
             let (name, question) = of_question(study);
             let file = StudyFile::find(name)?;
-            let study = Study::parse(&file.text, &file.origin)?;
+            let study = super::parsed(Study::parse(&file.text, &file.origin), (&file.text, Path::new(name)), "study")?;
             let question = question.map(|id| study.question_numbered(id)).transpose().map_err(Failure::Input)?;
             let variant = Variant { quick: args.quick, seed: args.seed, seeds: args.seeds, question };
             if args.questions {
@@ -160,6 +160,9 @@ fn end(page: &Page, outcomes: &[CaseOutcome], monitor: &Monitor) -> Result<(), F
             Err(Failure::Failed(format!("{not_run} values were not found in what was run")))
         }
         Counts { differ: 0, .. } => Ok(()),
-        Counts { differ, .. } => Err(Failure::Failed(format!("{differ} values differ and the study does not say why"))),
+        Counts { differ, .. } => {
+            let values = if differ == 1 { "1 value differs".to_string() } else { format!("{differ} values differ") };
+            Err(Failure::Failed(format!("{values} and the study does not say why")))
+        }
     }
 }

@@ -17,13 +17,14 @@ pub fn run(args: SweepArgs) -> Result<(), Failure> {
     let origin = args.file.display().to_string();
     let text = file::text_or_input(&args.file)
         .map_err(|error| Failure::Input(format!("{origin}: the file cannot be read: {error}")))?;
-    let sweep = Sweep::parse(&text, &origin)?;
+    let sweep = super::parsed(Sweep::parse(&text, &origin), (&text, &args.file), "sweep")?;
     let threads = threads(args.threads);
     let plan = plan(&sweep, &args.file, threads)?;
     files::check(args.report.as_deref())?;
     let Some(folder) = args.output.filter(|_| !args.plan) else {
         return output::print(&format!("{}\n{} runs\n", sweep.title(), plan.runs.len()));
     };
+    files::check_folder(&folder)?;
     // Before this an interrupt ends the program: half a plan would be another sweep.
     let monitor = Arc::new(Monitor::default());
     interrupt::watch(&monitor)?;

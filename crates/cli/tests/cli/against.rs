@@ -84,7 +84,7 @@ fn the_comparison_is_a_page_too() {
     let command = ["trace", "new.parquet", "--against", "old.parquet", "--report", "page.html"];
     lab.out(&[&command[..], &exports].concat());
     let tables = std::fs::read_to_string(lab.path("t.md")).unwrap();
-    assert!(tables.contains("## How long the waits of each program are") && tables.contains("| web |"), "{tables}");
+    assert!(tables.contains("## Wait times by program") && tables.contains("| web |"), "{tables}");
     assert!(std::fs::read_to_string(lab.path("t.csv")).unwrap().starts_with("table,row,column,value\n"));
     let page = std::fs::read_to_string(lab.path("page.html")).unwrap();
     assert!(page.contains("<title>new.parquet against old.parquet</title>"));

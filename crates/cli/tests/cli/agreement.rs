@@ -85,7 +85,7 @@ fn a_cell_is_judged_and_its_guests_run_once() {
     assert!(tables.contains("## Cells") && tables.contains("| alone | rr |"), "{tables}");
     let report = fs::read_to_string(lab.path("page.html")).unwrap();
     assert!(report.contains("1 of 1 cells agree.") && report.contains("alone under rr in "));
-    assert!(page.err.contains("runs from before") && page.out.contains("\nalone "), "{page:?}");
+    assert!(page.err.contains("runs reused from the cache") && page.out.contains("\nalone "), "{page:?}");
     let page = fs::read_to_string(lab.path("page.md")).unwrap();
     assert!(page.starts_with("before\n") && page.ends_with("\nbehind\n"), "{page}");
     assert!(
@@ -118,7 +118,10 @@ fn what_cannot_be_judged_is_one_line() {
     lab.write("page.md", "no marks\n");
     let cases: &[(&[&str], &str)] = &[
         (&["--policy", "cfs@"], "the kernel is missing"),
-        (&["--policy", "rr", "--venue", "sim"], "the simulator is held against a kernel: --venue takes vm or host"),
+        (
+            &["--policy", "rr", "--venue", "sim"],
+            "agreement compares the simulator with a kernel: use --venue vm or host",
+        ),
         (
             &["--policy", "cfs@debian:12", "--venue", "host"],
             "to compare with the kernel that runs here, write POLICY@kernel",

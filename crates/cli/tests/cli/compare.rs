@@ -49,14 +49,14 @@ fn what_is_known_gives_the_same_bytes_and_fresh_makes_it_again() {
     let own = Own::new();
     let base = ["compare", "pair.toml", "--policy", "rr,mlfq", "--runs", "3"];
     let (_, first, told) = own.run(&base);
-    assert!(!told.contains("from before"), "{told}");
+    assert!(!told.contains("from the cache"), "{told}");
     let (_, again, told) = own.run(&base);
-    assert!(told.contains("6 runs from before; --fresh makes them again"), "{told}");
+    assert!(told.contains("6 runs reused from the cache; --fresh repeats them"), "{told}");
     assert_eq!(again, first);
     let (_, fresh, told) = own.run(&[&base[..], &["--fresh"]].concat());
-    assert!(!told.contains("from before") && fresh == first, "{told}");
+    assert!(!told.contains("from the cache") && fresh == first, "{told}");
     let (_, _, told) = own.run(&["compare", "pair.toml", "--policy", "rr,cfs", "--runs", "4"]);
-    assert!(told.contains("3 runs from before"), "one policy and three seeds are known: {told}");
+    assert!(told.contains("3 runs reused from the cache"), "one policy and three seeds are known: {told}");
     assert_eq!(own.json(&base), own.json(&[&base[..], &["--fresh"]].concat()));
 }
 
@@ -81,7 +81,7 @@ fn a_comparison_that_was_stopped_goes_on() {
     assert!((2..80).contains(&there), "{there}");
     let (code, resumed, told) = own.run(&base);
     assert_eq!(code, Some(0));
-    assert!(told.contains(&format!("{there} runs from before")), "{there}: {told}");
+    assert!(told.contains(&format!("{there} runs reused from the cache")), "{there}: {told}");
     let (_, fresh, _) = own.run(&[&base[..], &["--fresh"]].concat());
     assert_eq!(resumed, fresh);
 }

@@ -53,7 +53,7 @@ fn the_least_limit_that_keeps_a_target_is_found() {
         assert!(point["quota_ns"].as_u64().unwrap() < least || point["meets"] == true, "{point}");
     }
     let text = lab.out(&["quota", "limited.toml", "--target", "max=12ms"]);
-    assert!(text.contains("max ≤ 12ms takes"), "{text}");
+    assert!(text.contains("max ≤ 12ms needs a limit of"), "{text}");
     let never = lab.out(&["quota", "limited.toml", "--target", "p99=11ms"]);
     assert!(never.contains("is not met without a limit either: 12ms"), "{never}");
     for (flags, part) in [

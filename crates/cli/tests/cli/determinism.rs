@@ -53,7 +53,7 @@ fn traces_are_the_same_bytes_and_lawful() {
     assert!(kept[0] == kept[1]);
     for name in ["a.parquet", "a.pftrace"] {
         let said = lab.out(&["check", name]);
-        assert!(said.contains("lively under mlfq in sim") && said.contains("no law is broken"), "{said}");
+        assert!(said.contains("lively under mlfq in sim") && said.contains("no invariant is violated"), "{said}");
     }
 }
 

@@ -48,14 +48,14 @@ fn what_cannot_be_written_is_known_before_anything_runs() {
     ];
     for args in cases {
         let Output { code, out, err } = lab.run(args);
-        assert_eq!((code, out.as_str(), err.lines().count()), (Some(1), "", 1), "{args:?}: {err}");
+        assert_eq!((code, out.as_str(), err.lines().count()), (Some(2), "", 1), "{args:?}: {err}");
         let target = args.last().unwrap();
         assert!(err.contains("cannot write") || err.contains(target), "{args:?}: {err}");
         assert_eq!(lab.files(), before, "{args:?}");
     }
     let twice = lab.run(&[&run[..], &["--trace", "a.txt", "--trace", "a.txt"]].concat());
     assert_eq!((twice.code, twice.out.as_str()), (Some(2), ""), "{}", twice.err);
-    assert!(twice.err.contains("a.txt is asked for twice"), "{}", twice.err);
+    assert!(twice.err.contains("a.txt is named twice"), "{}", twice.err);
 }
 
 /// What the program does where no file may have more than 512 bytes.

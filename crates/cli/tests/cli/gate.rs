@@ -146,7 +146,7 @@ fn ten_revisions_with_one_that_is_three_percent_worse() {
     }
     let output = repository.gate(&["--junit", "junit.xml", "--markdown", "gate.md"]);
     let words = output.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.starts_with("mine did not pass: of 4 checks 1 failed"), "{words}");
+    assert!(words.starts_with("mine failed: 1 of 4 checks failed"), "{words}");
     assert!(words.contains("click.response_ns.p99 59.83 ms 61.65 ms +3.1 % FAILED"), "{words}");
     assert!(words.contains("worse by more than 1 % or 1.500 ms"), "{words}");
     assert!(words.contains("switches are the same. Before, at") && words.contains("(its slice was over)"), "{words}");
@@ -226,7 +226,7 @@ fn an_improvement_passes_unless_it_is_to_be_noticed() {
     repository.edit("slice, 20 * NS_PER_MS", "slice, 10 * NS_PER_MS");
     let output = repository.gate(&[]);
     assert_eq!(output.code, Some(0), "{}{}", output.out, output.err);
-    assert!(output.out.contains("better than before") && output.out.contains(" better\n"), "{}", output.out);
+    assert!(output.out.contains(" improved") && output.out.contains(" better\n"), "{}", output.out);
     repository.0.write("mine.gate.toml", GATE.replace("worse = [", "differs = ["));
     let output = repository.gate(&[]);
     assert_eq!(output.code, Some(5), "{}{}", output.out, output.err);

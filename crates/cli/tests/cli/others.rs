@@ -53,7 +53,7 @@ fn busy_neighbours_make_a_run_inconclusive() {
     let output = lab.run(&[&RUN[..], &["--json"]].concat());
     assert_eq!(output.code, Some(3), "{}", output.err);
     let told = output.err.lines().last().unwrap();
-    assert!(told.starts_with("schedlab: inconclusive: others took "), "{}", output.err);
+    assert!(told.starts_with("schedlab: inconclusive: other programs took "), "{}", output.err);
     let result: Value = serde_json::from_str(&output.out).unwrap();
     let others = &result["others"];
     assert!(number(&others["counted_frac"]) > 0.2 && number(&others["part_taken"]) > 0.2, "{others}");
@@ -77,8 +77,8 @@ fn numbers_that_others_touched_are_marked() {
     assert_eq!((output.code, output.err.lines().count()), (Some(3), 1), "{}", output.err);
     let row = output.out.lines().find(|line| line.starts_with("worker ")).unwrap();
     assert!(row.matches('*').count() >= 6, "{}", output.out);
-    let legend = output.out.lines().find(|line| line.starts_with("* Others took ")).unwrap();
-    assert!(legend.contains("of what the tasks of kernel could have"), "{legend}");
+    let legend = output.out.lines().find(|line| line.starts_with("* Other programs took ")).unwrap();
+    assert!(legend.contains("of the CPU time available to the"), "{legend}");
     assert!(output.out.lines().any(|line| line.starts_with("others took   ")), "{}", output.out);
     assert!(output.out.lines().all(|line| line.chars().count() <= 80), "{}", output.out);
     // A comparison of one is a run; its page has the note, too.
@@ -87,7 +87,10 @@ fn numbers_that_others_touched_are_marked() {
     assert_eq!(output.code, Some(3), "{}", output.err);
     assert!(output.out.contains("\nBeside kernel others took "), "{}", output.out);
     let page = std::fs::read_to_string(lab.path("page.html")).unwrap();
-    assert!(page.contains("of what the tasks of kernel could have had: times may be up to"), "the page has no note");
+    assert!(
+        page.contains("of the CPU time available to the tasks of kernel: times may be up to"),
+        "the page has no note"
+    );
 }
 
 /// Whatever others do meanwhile.

@@ -31,7 +31,7 @@ fn what_is_not_told_is_refused_after_as_many_blocks_as_are_allowed() {
     let question = &page["questions"][0];
     assert_eq!(question["refused"], 2);
     let refused = question["statements"][0].as_str().unwrap();
-    assert!(refused.starts_with("Refused, since the interval of Q' holds zero"), "{refused}");
+    assert!(refused.starts_with("Not reported, because the interval of Q' includes zero"), "{refused}");
     assert!(refused.contains("4 blocks, ") && refused.ends_with("; at most 4 are made."), "{refused}");
     assert_eq!(question["tables"][0]["rows"][1]["cells"][1], serde_json::Value::Null);
     let shown = lab.run(&[&SIM[..], &["--blocks", "2", "--most-blocks", "2"]].concat());

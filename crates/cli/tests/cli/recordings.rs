@@ -184,7 +184,7 @@ fn any_text_of_events_becomes_a_lawful_trace_or_is_told() {
         assert!(!output.err.contains("defect"), "{seed}: {}", output.err);
         if output.code == Some(0) {
             traces += 1;
-            assert!(lab.out(&["check", "e.parquet"]).contains("no law is broken"), "{seed}");
+            assert!(lab.out(&["check", "e.parquet"]).contains("no invariant is violated"), "{seed}");
             assert_eq!(soon(&lab, &["report", "e.parquet", "-o", "page.html"]).code, Some(0), "{seed}");
         }
     }

@@ -108,7 +108,7 @@ fn what_cannot_be_shown_is_told_in_a_line_and_nothing_is_written() {
         (&["empty.json"], "the file is empty"),
         (&["text.json"], "it is no result"),
         (&["cut.parquet"], "cut.parquet"),
-        (&["lawless.parquet"], "it breaks a law: 0s cpu 0 event 2: CPU 77 does not exist, the machine has 2"),
+        (&["lawless.parquet"], "it violates an invariant: 0s cpu 0 event 2: CPU 77 does not exist, the machine has 2"),
         (&["mlfq.json", "other.json"], "are runs of different scenarios"),
         (&["mlfq.json", "--format", "svg", "--chart", "nonsense"], "there is no chart `nonsense`; there are "),
     ];

@@ -141,7 +141,7 @@ fn a_page_of_several_runs_shows_means() {
     let seen = 100.0 * mean("/load_distribution/estimated/1");
     shown("as requests see it", &[format!("{seen:.1}")]);
     let events = page.lines().find(|line| line.starts_with("events")).unwrap();
-    for (path, what) in [("/events/switches", "switches"), ("/events/wakeups", "wakeups")] {
+    for (path, what) in [("/events/switches", "switches"), ("/events/wakeups", "wake-ups")] {
         let number = events.split(&format!(" {what}")).next().unwrap().rsplit(' ').next().unwrap();
         assert!((number.parse::<f64>().unwrap() - mean(path)).abs() <= 0.05, "{number} {what} for {}", mean(path));
     }

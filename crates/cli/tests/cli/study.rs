@@ -16,7 +16,7 @@ fn the_example_of_the_reference_runs_and_writes_what_it_says() {
     let lab = Lab::new();
     lab.write("shares.toml", example());
     let page = lab.out(&["study", "shares.toml", "-o", "results"]);
-    assert!(page.contains("Of 1 values 1 hold"), "{page}");
+    assert!(page.contains("The value holds."), "{page}");
     assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
     assert_eq!(lab.out(&["study", "shares.toml"]), page, "what is known is the same");
     let read = |name: &str| fs::read_to_string(lab.path(&format!("results/{name}"))).unwrap();
@@ -33,7 +33,7 @@ fn the_exit_code_tells_what_differs_and_what_was_not_run() {
     lab.write("differs.toml", example().replace("published = 24.7", "published = 50"));
     let differs = lab.run(&["study", "differs.toml"]);
     assert_eq!(differs.code, Some(1));
-    assert!(differs.err.ends_with("schedlab: 1 values differ and the study does not say why\n"), "{}", differs.err);
+    assert!(differs.err.ends_with("schedlab: 1 value differs and the study does not say why\n"), "{}", differs.err);
     lab.write("typo.toml", example().replace("at = {", "per = { metric = \"roles.b.cpu_sher\" }\nat = {"));
     let typo = lab.run(&["study", "typo.toml"]);
     assert_eq!(typo.code, Some(2));
@@ -101,7 +101,7 @@ fn one_question_can_be_run_and_all_are_listed() {
     let file = fs::read_to_string(lab.path("results/shares-weight.md")).unwrap();
     assert!(file.contains("Made by `schedlab study shares:weight`"), "{file}");
     let after = lab.out(&["study", "shares.toml", "--questions"]);
-    assert!(after.contains("Values, 1: 1 hold.") && after.contains("0 of 5 runs are kept"), "{after}");
+    assert!(after.contains("The value holds.") && after.contains("0 of 5 runs are kept"), "{after}");
     let missing = lab.run(&["study", "shares.toml:wait"]);
     assert_eq!(missing.code, Some(2));
     assert!(missing.err.contains("`shares` has no question `wait`; it has weight, other"), "{}", missing.err);

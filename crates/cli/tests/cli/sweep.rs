@@ -87,5 +87,5 @@ fn wrong_sweeps_are_one_line_and_leave_nothing() {
     assert_eq!(output.code, Some(2));
     lab.write("table", "a file");
     let output = lab.run(&["sweep", "sweep.toml", "-o", "table"]);
-    assert_eq!((output.code, output.err.lines().count()), (Some(1), 1), "{}", output.err);
+    assert_eq!((output.code, output.err.lines().count()), (Some(2), 1), "{}", output.err);
 }

@@ -217,7 +217,7 @@ fn files_of_rt_app_are_scenarios() {
     lab.write("app", text);
     let output = lab.run(&["run", "app.json", "--policy", "rr", "--json"]);
     assert_eq!(output.code, Some(0), "{}", output.err);
-    assert!(output.err.contains("which has 1 CPU here") && output.err.contains("the key \"x\""), "{}", output.err);
+    assert!(output.err.contains("assuming 1 CPU") && output.err.contains("the key \"x\""), "{}", output.err);
     let result: serde_json::Value = serde_json::from_str(&output.out).unwrap();
     assert_eq!(result["roles"][0]["requests"], 10, "each loop of each thread");
     assert_eq!(lab.json(&["run", "app", "--policy", "rr", "--json", "--quiet"])["roles"], result["roles"]);

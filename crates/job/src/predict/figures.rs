@@ -42,7 +42,7 @@ impl Figure {
             Figure::P99Response => "p99 of response",
             Figure::Throughput => "throughput",
             Figure::CpuShare => "CPU share",
-            Figure::WakeupLatency => "wakeup latency",
+            Figure::WakeupLatency => "wake-up latency",
             Figure::Switches => "switches",
         }
     }

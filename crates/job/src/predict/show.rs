@@ -19,7 +19,7 @@ impl Prediction {
         if !prediction.cells.is_empty() {
             page += "\n";
             page += &predicted(&prediction.cells).show(style);
-            page += "\nFrom and to: 90 % of what chance does to the items, and how far the self-check is off.\n";
+            page += "\nFrom and to: a 90 % bootstrap interval, widened by the error of the self-check.\n";
         }
         for doubt in &prediction.report.doubts {
             let first = if doubt.weight == Weight::Refusal { "Refused, " } else { "Note, " };

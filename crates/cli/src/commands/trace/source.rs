@@ -1,6 +1,7 @@
 //! The trace file that a view looks at.
 
 use crate::args::WhichArgs;
+use crate::args::files::shown;
 use crate::failure::Failure;
 use schedlab_model::ids::RoleId;
 use schedlab_model::time::Time;
@@ -46,7 +47,8 @@ impl<'a> Source<'a> {
 
     /// The file's name, to distinguish two traces.
     pub fn label(&self) -> String {
-        let name = self.path.file_name().unwrap_or(self.path.as_os_str());
+        let shown = shown(&self.path);
+        let name = Path::new(&shown).file_name().unwrap_or(self.path.as_os_str());
         schedlab_boundary::Shown::name(&name.to_string_lossy()).into_string()
     }
 
