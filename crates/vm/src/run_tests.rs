@@ -47,11 +47,11 @@ impl Engine for Shell {
     }
 }
 
-/// A shell whose machine is saved once it has ended, and no earlier.
+/// A shell whose machine is saved once the shell has closed its answers.
 #[derive(Debug)]
-struct NeverSaved(Shell);
+struct Saved(Shell);
 
-impl Engine for NeverSaved {
+impl Engine for Saved {
     fn name(&self) -> &'static str {
         self.0.name()
     }
@@ -196,13 +196,30 @@ fn a_machine_that_is_never_saved_is_not_waited_for() {
     let hello = Message::Hello { kernel: "6.1".into(), at_ns: 5 };
     fs::write(&says, frames(&[hello, Message::Prepared])).unwrap();
     let is_saving = || fs::read_to_string(&started).is_ok_and(|text| text == "saving");
-    let engine =
-        NeverSaved(Shell { says, started: started.clone(), repeats: false, then: "exec sleep 1000 > answers" });
+    let engine = Saved(Shell { says, started: started.clone(), repeats: false, then: "exec sleep 1000 > answers" });
     let (kernel, limit) = (Image::of_program(Vec::new()), Limit::Whole(Duration::from_secs(600)));
     let program = Path::new("/bin/true");
     let settings = Settings { engine: &engine, kernel: &kernel, program, configuration: None, limit, kept: None };
     let stopped = run(&job(1), &settings, &mut |_| !is_saving()).expect_err("it is stopped");
     assert!(matches!(stopped, VmError::Stopped), "{stopped}");
+}
+
+/// It is seen first that the machine is saved, or that its emulator has ended.
+#[test]
+fn an_emulator_may_end_as_soon_as_its_machine_is_saved() {
+    for _ in 0..20 {
+        let folder = tempfile::tempdir().unwrap();
+        let (says, started) = (folder.path().join("says"), folder.path().join("started"));
+        let hello = Message::Hello { kernel: "6.1".into(), at_ns: 5 };
+        fs::write(&says, frames(&[hello, Message::Prepared])).unwrap();
+        let engine = Saved(Shell { says, started, repeats: false, then: ": > answers" });
+        let (kernel, limit) = (Image::of_program(Vec::new()), Limit::Whole(Duration::from_secs(600)));
+        let program = Path::new("/bin/true");
+        let settings = Settings { engine: &engine, kernel: &kernel, program, configuration: None, limit, kept: None };
+        // It goes on with a state that the shell has not written.
+        let error = run(&job(1), &settings, &mut |_| true).expect_err("there is no state").to_string();
+        assert!(error.contains("copy the machine that is set up"), "{error}");
+    }
 }
 
 #[test]

@@ -57,15 +57,18 @@ fn save(
     watch.until_it_is_set_up(go_on)?;
     thread::scope(|scope| {
         let saving = scope.spawn(|| settings.engine.save(setup));
-        let waited = watch.until_it_is_saved(|| saving.is_finished(), go_on);
-        if let Err(error) = waited {
-            // The emulator ends here, and with it what is asked of it.
-            drop(watch);
-            return Err(error);
-        }
+        let has_ended = match watch.until_it_is_saved(|| saving.is_finished(), go_on) {
+            Ok(is_saved) => !is_saved,
+            Err(error) => {
+                // The emulator ends here, and with it what is asked of it.
+                drop(watch);
+                return Err(error);
+            }
+        };
         let saved = saving.join().expect("nothing panics while a machine is saved");
         saved.map_err(system("save the machine that is set up"))?;
-        watch.until_it_ends(go_on)
+        // That an emulator has ended is heard once.
+        if has_ended { Ok(()) } else { watch.until_it_ends(go_on) }
     })
 }
 

@@ -77,13 +77,13 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Waits until the machine is saved, or for the end of the emulator.
+    /// Waits until the machine is saved, or for the end of the emulator, and says whether it was the former.
     pub fn until_it_is_saved(
         &mut self,
         is_saved: impl Fn() -> bool,
         go_on: &mut dyn FnMut(u64) -> bool,
-    ) -> Result<(), VmError> {
-        self.until(|_| is_saved(), go_on).map(drop)
+    ) -> Result<bool, VmError> {
+        self.until(|_| is_saved(), go_on)
     }
 
     /// Waits until something has been told, or for the end of the guest, and says whether it was the former.
