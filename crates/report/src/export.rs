@@ -10,7 +10,7 @@ use std::path::Path;
 pub enum Form {
     /// A heading and a table each.
     Markdown,
-    /// One line for each cell: table, row (the words before the first number), column, value.
+    /// One line for each cell: table, row (its words, but for those behind all numbers), column, value.
     Csv,
 }
 
@@ -68,25 +68,23 @@ fn as_markdown(title: &str, table: &Table) -> String {
 fn csv(title: &str, table: &Table) -> String {
     let heads = heads(table);
     let cell = |column: usize, row: usize| table.columns()[column].cells().get(row).map_or("", |cell| cell.trim());
-    let names_of_rows = table.columns().iter().take_while(|column| column.is_words()).count();
-    // Where all columns are words, the first one names the rows.
-    let first_value = if names_of_rows == heads.len() { 1 } else { names_of_rows };
+    // Words name a row, but for those behind all numbers. Where all columns are words, the first one names the row.
+    let is_words = |column: usize| table.columns()[column].is_words();
+    let last_number = (0..heads.len()).rfind(|&column| !is_words(column)).unwrap_or(1);
+    let (names, values): (Vec<usize>, Vec<usize>) =
+        (0..heads.len()).partition(|&column| is_words(column) && column < last_number);
     // A cell that is empty is the same as the one above.
-    let mut names: Vec<String> = vec![String::new(); heads.len()];
+    let mut name: Vec<&str> = vec![""; names.len()];
     let mut text = String::new();
     for row in 0..rows(table) {
-        for column in 0..first_value {
+        for (part, &column) in name.iter_mut().zip(&names) {
             if !cell(column, row).is_empty() {
-                names[column] = cell(column, row).to_string();
+                *part = cell(column, row);
             }
         }
-        let name = names[..first_value].join(" ");
-        for column in first_value..heads.len() {
-            let [title, name, head] = [title, &name, &heads[column]].map(words_of);
-            let value = match table.columns()[column].is_words() {
-                true => words_of(cell(column, row)),
-                false => cell(column, row).to_string(),
-            };
+        for &column in &values {
+            let [title, name, head] = [title, &name.join(" "), &heads[column]].map(words_of);
+            let value = if is_words(column) { words_of(cell(column, row)) } else { cell(column, row).to_string() };
             let fields = [&title, &name, &head, &value].map(|field| quoted(field));
             let _ = writeln!(text, "{}", fields.join(","));
         }

@@ -194,7 +194,7 @@ const FAULTS: [Fault; 13] = [
 /// A copy of a policy with some edits.
 fn copy(folder: &Path, policy: &str, edits: &[(&str, &str)]) -> Policy {
     let _ = fs::remove_dir_all(folder.join("copy"));
-    let path = copy_of(policy, "copy", folder).expect("it ships");
+    let [path, ..] = copy_of(policy, "copy", folder).expect("it ships");
     let mut source = fs::read_to_string(&path).expect("it is written");
     for (from, to) in edits {
         assert!(source.contains(from), "{policy} has no `{from}`");

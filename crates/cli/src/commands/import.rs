@@ -13,7 +13,7 @@ pub fn run(args: &ImportArgs) -> Result<(), Failure> {
     let place = Place::of(&args.recording);
     let trace = args.output.clone().unwrap_or_else(|| trace_of(&place));
     let role_by = if args.by_thread { RoleBy::Thread } else { RoleBy::Program };
-    files::check_traces(&[&trace])?;
+    args.output.as_ref().map_or(Ok(()), |output| files::check_traces(&[output]))?;
     let imported = schedlab_venue::import(&place, &trace, role_by)?;
     let passed = args.passed_over.then(|| imported.wholeness.passed.clone());
     let printed = record::print(imported, &trace);

@@ -211,6 +211,18 @@ fn what_cannot_be_varied_is_told() {
     assert!(wrong("task.b.nice").contains("PATH=VALUE"));
 }
 
+/// Policies that can be run nowhere cost only themselves.
+#[test]
+fn what_can_be_run_is_run() {
+    let lab = Lab::with_small();
+    let output = lab.run(&["compare", "small.toml", "--policy", "rr,kernel,fcfs", "--quiet"]);
+    assert_eq!(output.code, Some(1), "{}", output.err);
+    assert!(output.out.contains("\nrr ") && output.out.contains("\nfcfs "), "{}", output.out);
+    assert!(output.err.contains("policy kernel cannot be run in the venue `sim`"), "{}", output.err);
+    let none = lab.run(&["compare", "small.toml", "--policy", "kernel", "--quiet"]);
+    assert_eq!((none.code, none.out.as_str()), (Some(2), ""), "{}", none.err);
+}
+
 #[test]
 fn tables_are_exported_as_markdown_and_csv() {
     let lab = Lab::with_small();
@@ -218,7 +230,9 @@ fn tables_are_exported_as_markdown_and_csv() {
     lab.out(&[&args[..], &["--export", "a.md", "--export", "a.csv"]].concat());
     let read = |name: &str| fs::read_to_string(lab.path(name)).unwrap();
     let (markdown, csv) = (read("a.md"), read("a.csv"));
-    assert!(markdown.starts_with("## How fast\n\n| policy | role | requests per s |"), "{markdown}");
+    let command = "    schedlab compare small.toml --policy fcfs,rr --quiet --export a.md --export a.csv\n";
+    assert!(markdown.starts_with(command), "{markdown}");
+    assert!(markdown.contains("\n\n## How fast\n\n| policy | role | requests per s |"), "{markdown}");
     assert!(csv.starts_with("table,row,column,value\nHow fast,fcfs worker,requests per s,"), "{csv}");
     let wrong = lab.run(&[&args[..], &["--export", "a.txt"]].concat());
     assert!(wrong.code == Some(2) && wrong.err.contains(".md or .csv"), "{}", wrong.err);

@@ -58,6 +58,23 @@ fn what_cannot_be_written_is_known_before_anything_runs() {
     assert!(twice.err.contains("a.txt is named twice"), "{}", twice.err);
 }
 
+#[test]
+fn traces_come_from_standard_input_too() {
+    let lab = Lab::with_small();
+    lab.out(&["run", "small.toml", "--policy", "rr", "--trace", "t.parquet", "--quiet"]);
+    let read = |args: &[&str]| {
+        let input = std::fs::File::open(lab.path("t.parquet")).unwrap();
+        let output = lab.command(args).stdin(input).output().unwrap();
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert!(read(&["check", "-"]).starts_with("standard input: Parquet trace of small "));
+    assert_eq!(read(&["trace", "-", "queue"]), lab.out(&["trace", "t.parquet", "queue"]));
+    assert!(read(&["trace", "-", "--against", "t.parquet"]).starts_with("standard input against t.parquet\n"));
+    read(&["report", "-", "-o", "page.html"]);
+    assert!(lab.files().contains(&"page.html".to_string()));
+}
+
 /// What the program does where no file may have more than 512 bytes.
 fn without_room(lab: &Lab, args: &[&str]) -> Output {
     let mut shell = Command::new("sh");

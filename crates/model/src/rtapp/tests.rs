@@ -150,7 +150,7 @@ fn events_become_steps() {
 #[test]
 fn remarks_say_what_is_carried_over_with_changes() {
     for (body, part) in [
-        ("\"run\" : 1", "nothing about the machine, which has 1 CPU"),
+        ("\"run\" : 1", "does not describe a machine; assuming 1 CPU"),
         ("\"cpus\" : [2], \"run\" : 1", "assuming 3 CPUs"),
         ("\"run\" : 1, \"run\" : 2", "events of the same key"),
         ("\"run\" : 1, \"mem\" : 9", "a nanosecond for 10 bytes"),

@@ -47,7 +47,7 @@ impl<'a> Source<'a> {
 
     /// The file's name, to distinguish two traces.
     pub fn label(&self) -> String {
-        let shown = shown(&self.path);
+        let shown = shown(self.path);
         let name = Path::new(&shown).file_name().unwrap_or(self.path.as_os_str());
         schedlab_boundary::Shown::name(&name.to_string_lossy()).into_string()
     }
