@@ -129,7 +129,8 @@ fn usage(error: &clap::Error) {
         paragraphs[0].trim_start_matches("error: ").replace("invalid digit found in string", "not a whole number");
     // A flag of another command is no value.
     let tip = paragraphs.iter().filter_map(|part| part.strip_prefix("tip: ")).find(|tip| !tip.starts_with("to pass "));
-    let command = std::env::args().nth(1).filter(|word| args::command().find_subcommand(word).is_some());
+    let command = std::env::args_os().nth(1).and_then(|word| word.into_string().ok());
+    let command = command.filter(|word| args::command().find_subcommand(word).is_some());
     let help = || format!("see `schedlab{} --help`", command.map_or(String::new(), |command| format!(" {command}")));
     let remedy = tip.map_or_else(help, str::to_string);
     complain(&format!("{what}; {remedy}"));
