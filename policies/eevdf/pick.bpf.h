@@ -379,7 +379,7 @@ static __always_inline bool must_tell(struct fair_queue *q, const struct fair_ta
 	return tell_of(q, t, cpu, now);
 }
 
-/* Where groups have queues of their own the CPU looks again, which preempts no task (the stack has no room for more). */
+/* Where groups have queues of their own the CPU looks again, which preempts none (the stack has no room for more). */
 static __always_inline bool must_tell_moved(struct fair_queue *q, const struct fair_task *t, s32 pid, s32 cpu, u64 now)
 {
 	if (has_tree())

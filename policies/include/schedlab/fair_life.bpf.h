@@ -69,7 +69,7 @@ static void begin_averages(struct fair_task *t, struct fair_queue *q, u64 now)
 
 /*
  * Whether a CPU only hears of a task that wakes: since 5.8 one that idles takes it into its queue itself, after an
- * interrupt. Until then the waker, and any other CPU that looks, sees that the CPU is about to get a task, but not its load
+ * interrupt. Until then the waker, and others that look, see that the CPU is about to get a task, but not its load
  * (ttwu_queue_wakelist).
  */
 static inline bool takes_in_itself(const struct fair_queue *q, const struct fair_task *t, s32 cpu)

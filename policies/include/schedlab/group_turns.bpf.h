@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The turns of tasks and their groups: what runs in which queue, whose slice is over, what is a buddy, and what preempts.
+ * The turns of tasks and their groups: what runs in which queue, whose slice is over, what is next, and what preempts.
  *
  * A task that comes meets the running one in the first queue in which both, or groups of theirs, are.
  *
