@@ -5,6 +5,7 @@
 //! | text that a person will read on a terminal | out | [`Shown`], which only its checks make |
 //! | text in Markdown | out | [`markdown::text`], [`markdown::line`], [`markdown::block`] |
 //! | a file that another person wrote | in | [`file::open`], [`file::bytes`], [`file::text`] |
+//! | standard input, where a file is wanted | in | [`own::standard_input`], [`file::text_or_input`] |
 //! | a word of a file that becomes the name of a file of ours | in | [`FileName`], which only its check makes |
 //! | a damaged file, to a library that panics | in | [`library::guarded`] |
 //! | a process that works on what another person wrote | in | [`confine::Confinement`] |

@@ -63,7 +63,7 @@ pub fn colours(labels: &[&str]) -> Vec<String> {
 /// A colour that no other scheduler has. The names that we do not know get hues that are far from each other.
 fn free_colour(scheduler: &str, taken: &[(&str, String)]) -> String {
     let distance = |colour: &String| taken.iter().map(|(_, other)| apart(other, colour)).fold(f64::MAX, f64::min);
-    let is_unknown = KNOWN.iter().all(|(known, _)| !scheduler.starts_with(known)) && !scheduler.contains(':');
+    let is_unknown = KNOWN.iter().all(|(known, _)| *known != scheduler) && !scheduler.contains(':');
     let far = is_unknown.then(|| (0..HUES).map(|attempt| colour(scheduler, attempt)).find(|one| distance(one) >= FAR));
     // The colours continue without end, and all differ by and by.
     let any = || (0..).map(|attempt| colour(scheduler, attempt)).find(|one| distance(one) > 0.0);
