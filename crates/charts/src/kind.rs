@@ -42,7 +42,7 @@ pub enum Kind {
     /// rows.
     Grouped,
     /// Published values: `what`, `ratio`? (seen over published), `low_ratio`?, `high_ratio`?, `verdict` (`holds`,
-    /// `differs`, `not comparable`, `not run`), `published`, `seen`, `unit`; no scheduler.
+    /// `fitted`, `differs`, `cannot tell`; any words without a ratio), `published`, `seen`, `unit`; no scheduler.
     Published,
     /// Values over revisions: `panel`, `revision` (a word; rows are in order), `subject`, `value`, `change` (`first`, `higher`,
     /// `lower`, `same`), `verdict`.

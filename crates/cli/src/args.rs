@@ -1,11 +1,11 @@
 //! The flags.
 
 mod agreement;
-pub mod files;
 mod gate;
 mod help;
 mod model;
 mod overhead;
+pub mod paths;
 mod quota;
 mod report;
 mod score;
@@ -239,7 +239,7 @@ pub struct SharedArgs {
     #[arg(long, value_name = "TIME", value_parser = read::<Time>)]
     pub tick: Option<Time>,
     /// Simulate with the costs of a machine, from a file that `calibrate --machine` wrote
-    #[arg(long, value_name = "FILE", value_parser = files::to_read())]
+    #[arg(long, value_name = "FILE", value_parser = paths::to_read())]
     pub machine: Option<PathBuf>,
     /// How policies are executed; by default shipped ones as machine code and files by the checked interpreter
     #[arg(long, value_enum)]
@@ -254,7 +254,7 @@ pub struct SharedArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub threads: Option<u32>,
     /// Also write a self-contained page with charts, timelines and tables
-    #[arg(long, value_name = "FILE.html", value_parser = files::page())]
+    #[arg(long, value_name = "FILE.html", value_parser = paths::page())]
     pub report: Option<PathBuf>,
     /// Print JSON, the same bytes everywhere
     #[arg(long)]
@@ -445,7 +445,7 @@ pub struct CalibrateArgs {
 #[derive(Debug, clap::Args)]
 pub struct CheckArgs {
     /// The trace file: .parquet or .pftrace; - reads standard input
-    #[arg(value_parser = files::to_read())]
+    #[arg(value_parser = paths::to_read())]
     pub trace: PathBuf,
     /// Print JSON
     #[arg(long)]

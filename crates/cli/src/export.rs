@@ -13,13 +13,16 @@ pub fn check(exports: &[(Form, PathBuf)]) -> Result<(), Failure> {
 }
 
 /// Writes the tables into each file; in Markdown behind the command that makes them.
-pub fn write<T: AsRef<str>>(exports: &[(Form, PathBuf)], tables: impl Fn() -> Vec<(T, Table)>) -> Result<(), Failure> {
+pub fn write<T: AsRef<str>>(
+    exports: &[(Form, PathBuf)],
+    tables: impl Fn(Form) -> Vec<(T, Table)>,
+) -> Result<(), Failure> {
     exports.iter().try_for_each(|(form, file)| {
         let source = match form {
             Form::Markdown => format!("    {}\n\n", page::command()),
             Form::Csv => String::new(),
         };
-        let text = source + &form.show(&tables());
+        let text = source + &form.show(&tables(*form));
         files::write(file, Shown::document(&text).as_str().as_bytes())
     })
 }

@@ -1,6 +1,6 @@
 //! Standard output and standard error. Nothing else in the program writes to them, and these take what has become [`Shown`].
 
-use crate::args::files::with_input_named;
+use crate::args::paths::with_input_named;
 use crate::failure::Failure;
 use schedlab_boundary::Shown;
 use schedlab_report::Style;

@@ -3,6 +3,7 @@
 use crate::report::{Counts, FirstDifference, Report, Row, Value, Verdict};
 use schedlab_model::metric::Metric;
 use schedlab_model::selector::Selector;
+use schedlab_report::export::Form;
 use schedlab_report::{Column, Style, Table, amount, wrap};
 
 impl Report {
@@ -33,10 +34,15 @@ impl Report {
         page + &tables(&changed, style)
     }
 
-    /// All checks, a table for each case with its name.
-    pub fn tables(&self) -> Vec<(String, Table)> {
+    /// All checks, a table for each case with its name. Markdown has values as people write them, CSV has them as results do:
+    /// in the unit that the metric's name ends in.
+    pub fn tables(&self, form: Form) -> Vec<(String, Table)> {
         let rows: Vec<&Row> = self.checks.iter().collect();
-        cases(&rows).into_iter().map(|(name, rows)| (name, table(&rows))).collect()
+        let table_of = match form {
+            Form::Markdown => table,
+            Form::Csv => plain_table,
+        };
+        cases(&rows).into_iter().map(|(name, rows)| (name, table_of(&rows))).collect()
     }
 
     /// In a sentence, what came of it.
@@ -116,6 +122,22 @@ pub fn table(rows: &[&Row]) -> Table {
     ])
 }
 
+/// The same for programs: bare numbers.
+fn plain_table(rows: &[&Row]) -> Table {
+    let words = |head: &str, of: &dyn Fn(&Row) -> &str| Column::words(head, rows.iter().map(|row| of(row).to_string()));
+    let numbers = |head: &str, of: &dyn Fn(&Row) -> Option<f64>| {
+        Column::numbers(head, rows.iter().map(|row| of(row).map_or(String::new(), |value| value.to_string())))
+    };
+    let number = |value: &Option<Value>| value.as_ref().map(|value| value.number);
+    Table::new([
+        words("metric", &|row| &row.metric),
+        numbers("from", &|row| number(&row.from)),
+        numbers("to", &|row| number(&row.to)),
+        numbers("change %", &|row| row.change_percent().filter(|percent| percent.is_finite())),
+        words("verdict", &|row| row.verdict.words()),
+    ])
+}
+
 impl Row {
     /// Whether a reader wants to see it.
     pub fn is_worth_a_look(&self) -> bool {
@@ -140,11 +162,16 @@ impl Row {
         }
     }
 
-    /// How far it went, in parts of where it was.
+    /// How far it went, in percent of where it was: not finite where that is zero.
+    fn change_percent(&self) -> Option<f64> {
+        let change = self.to.as_ref()?.number - self.from.as_ref()?.number;
+        Some(if change == 0.0 { 0.0 } else { 100.0 * change / self.from.as_ref()?.number.abs() })
+    }
+
+    /// The same in words.
     pub(crate) fn change_words(&self) -> String {
-        let (Some(from), Some(to)) = (&self.from, &self.to) else { return "-".into() };
-        let percent = 100.0 * (to.number - from.number) / from.number.abs();
-        match to.number - from.number {
+        let Some(percent) = self.change_percent() else { return "-".into() };
+        match percent {
             0.0 => "0".into(),
             _ if !percent.is_finite() => "new".into(),
             _ if percent.abs() < 0.05 => format!("{percent:+.1e} %"),

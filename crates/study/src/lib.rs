@@ -21,6 +21,7 @@ mod section;
 mod seen;
 mod statuses;
 mod table;
+mod values;
 mod verdict;
 mod words;
 
@@ -31,8 +32,9 @@ pub use language::{
     ChartKind, ChartSpec, Column, Metric, OverheadMetric, OverheadSpec, Question, QuickRun, RunSpec, Share, StatusSpec,
     Study, TableSpec, schema,
 };
-pub use page::{Answered, Counts, Page, Row, notes};
+pub use page::{Answered, Counts, Page};
 pub use picture::{ChartPage, Point, Series};
 pub use runner::{CaseOutcome, Observed, carry_out};
 pub use table::{TableKind, TablePage, TableRow};
+pub use values::{Row, notes};
 pub use verdict::{Firmness, Judged, Proved, Verdict};

@@ -8,11 +8,12 @@ use crate::overhead;
 use crate::picture::ChartPage;
 use crate::runner::CaseOutcome;
 use crate::table::TablePage;
-use crate::verdict::{Firmness, Judged, judge, plain};
+use crate::values::{Row, exported, markdown_values, notes, values, words_published};
+use crate::verdict::{judge, plain};
 use crate::words::Words;
 use schedlab_boundary::markdown::{block, line};
 use schedlab_model::time::Time;
-use schedlab_report::{Column, Quantity, Style, Table, WIDTH, columns_of, wrap};
+use schedlab_report::{Quantity, Style, Table, wrap};
 use serde::Serialize;
 use std::fmt::Write as _;
 
@@ -81,21 +82,6 @@ impl Answered {
         let why = self.unanswered.as_ref().map(|why| format!("No conclusion: {why}."));
         [Some(self.found.clone()), Some(self.answer.clone()), why].into_iter().flatten().filter(|text| !text.is_empty())
     }
-}
-
-/// A published value.
-#[derive(Clone, Debug, Serialize)]
-pub struct Row {
-    /// The unit.
-    pub unit: String,
-    /// Where it is in the source.
-    pub place: String,
-    /// Which items of the source it is.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub items: Vec<String>,
-    /// The value with what was seen.
-    #[serde(flatten)]
-    pub judged: Judged,
 }
 
 /// How many values got each verdict.
@@ -319,6 +305,18 @@ impl Page {
         text + "\n" + &wrap("", 0, &(self.summary() + "."))
     }
 
+    /// The tables of all questions and their published values, for other programs.
+    pub fn tables(&self) -> Vec<(String, Table)> {
+        let of_question = |question: &Answered| {
+            let titled = |title: &str| format!("{}: {title}", question.id);
+            let measured = question.tables.iter().map(|table| (titled(&table.title), table.as_table()));
+            let values =
+                (!question.values.is_empty()).then(|| (titled("published values"), exported(&question.values)));
+            measured.chain(values).collect::<Vec<_>>()
+        };
+        self.questions.iter().flat_map(of_question).collect()
+    }
+
     /// As Markdown.
     pub fn markdown(&self, command: &str) -> String {
         let mut text = format!("# {}\n\n**Goal:** {}\n", line(&self.title), line(&flat(&self.goal)));
@@ -353,134 +351,6 @@ impl Page {
             text += &format!("\n## The source, item by item\n\n{}", coverage::markdown(&self.paper));
         }
         text
-    }
-}
-
-/// The values as a table of Markdown: what a whole column says nothing about has none.
-fn markdown_values(rows: &[Row]) -> String {
-    type Cell = fn(&Row) -> Option<String>;
-    let columns: [(&str, Cell); 7] = [
-        ("value", |row| {
-            let place = if row.place.is_empty() { String::new() } else { format!(" ({})", row.place) };
-            Some(format!("{}{place}", row.judged.what))
-        }),
-        ("published", |row| Some(row.published()).filter(|text| !text.is_empty())),
-        ("own", |row| row.judged.own.as_ref().map(|own| with_unit(own, &row.unit))),
-        ("seen", |row| row.judged.seen.map(|seen| with_unit(&number(seen), &row.unit))),
-        ("predicted", |row| row.judged.predicted.map(|value| with_unit(&number(value), &row.unit))),
-        ("verdict", |row| Some(row.judged.verdict.words().into())),
-        ("under", |row| row.judged.firmness.as_ref().map(Firmness::words)),
-    ];
-    let columns: Vec<_> = columns.iter().filter(|(_, cell)| rows.iter().any(|row| cell(row).is_some())).collect();
-    let heads: Vec<&str> = columns.iter().map(|(head, _)| *head).collect();
-    let mut text = format!("| {} |\n|{}\n", heads.join(" | "), "---|".repeat(heads.len()));
-    for row in rows {
-        let cells = columns.iter().map(|(_, cell)| cell(row).map_or("-".into(), |cell| line(&cell)));
-        let _ = writeln!(text, "| {} |", cells.collect::<Vec<_>>().join(" | "));
-    }
-    text
-}
-
-impl Row {
-    /// What the source prints, with its unit where it is a number, and marked where that could not be checked.
-    pub fn published(&self) -> String {
-        let published = &self.judged.published;
-        let is_number = published.chars().any(|c| c.is_ascii_digit()) && published.len() <= LONGEST_NUMBER;
-        // Some print their unit themselves.
-        let is_bare = is_number && !published.ends_with(&self.unit);
-        let text = if is_bare { with_unit(published, &self.unit) } else { published.clone() };
-        if self.judged.unverified.is_some() { format!("{text} (not verified)") } else { text }
-    }
-}
-
-/// Words that were published, for which a column of numbers has no place.
-fn words_published(row: &Row) -> Option<String> {
-    let text = row.published();
-    (text.len() > LONGEST_CELL).then(|| format!("{}: published: {}", row.judged.what, flat(&text)))
-}
-
-/// The published values: numbers and verdict in columns, and behind them what it is, on as many lines as that takes.
-fn values(rows: &[Row], style: Style) -> String {
-    let shown = |pick: fn(&Judged) -> Option<f64>| {
-        rows.iter().map(move |row| pick(&row.judged).map_or("-".into(), |value| with_unit(&number(value), &row.unit)))
-    };
-    let published = |row: &Row| match row.published() {
-        text if text.is_empty() || text.len() > LONGEST_CELL => "-".into(),
-        text => text,
-    };
-    let mut columns = vec![
-        Column::words("verdict", rows.iter().map(|row| row.judged.verdict.words().to_string())),
-        Column::numbers("published", rows.iter().map(published)),
-        Column::numbers("seen", shown(|judged| judged.seen)),
-    ];
-    if rows.iter().any(|row| row.judged.own.is_some()) {
-        let own = |row: &Row| row.judged.own.as_ref().map_or("-".into(), |own| with_unit(own, &row.unit));
-        columns.insert(2, Column::numbers("own", rows.iter().map(own)));
-    }
-    if rows.iter().any(|row| row.judged.predicted.is_some()) {
-        columns.push(Column::numbers("predicted", shown(|judged| judged.predicted)));
-    }
-    if rows.iter().any(|row| row.judged.firmness.is_some()) {
-        let firmness = |row: &Row| row.judged.firmness.as_ref().map_or("-".into(), Firmness::words);
-        columns.insert(1, Column::words("under", rows.iter().map(firmness)));
-    }
-    let table = Table::new(columns).show(Style { colours: false });
-    let width = table.lines().map(columns_of).max().unwrap_or(0) + 2;
-    let whats = std::iter::once("").chain(rows.iter().map(|row| row.judged.what.as_str()));
-    let line = |(index, (line, what)): (usize, (&str, &str))| match index {
-        0 => style.bold(line) + "\n",
-        _ if width + LEAST_WHAT > WIDTH => line.to_string() + "\n" + &wrap("    ", 4, what),
-        _ => wrap(&format!("{line:<width$}"), width, what),
-    };
-    table.lines().zip(whats).enumerate().map(line).collect()
-}
-
-/// With less room than this behind the numbers, what a value is is below them.
-const LEAST_WHAT: usize = 28;
-
-/// What is longer was published in words.
-const LONGEST_NUMBER: usize = 16;
-
-/// What is longer has no place in a column of a terminal.
-const LONGEST_CELL: usize = 16;
-
-/// What is behind verdicts, thresholds and numbers: each once, behind the values that it is about.
-pub fn notes(rows: &[Row]) -> Vec<String> {
-    let mut notes: Vec<(String, Vec<&str>)> = Vec::new();
-    for row in rows {
-        for note in row.judged.notes() {
-            match notes.iter_mut().find(|(known, _)| *known == note) {
-                Some((_, whats)) => whats.push(&row.judged.what),
-                None => notes.push((note, vec![&row.judged.what])),
-            }
-        }
-    }
-    notes.into_iter().map(|(note, whats)| format!("{}: {note}", whats.join("; "))).collect()
-}
-
-impl Judged {
-    /// Why the verdict is as it is, and what the run that has to show this says.
-    pub(crate) fn because(&self) -> Option<String> {
-        let proof = match &self.verdict {
-            Verdict::Differs { proof, .. } => proof.as_ref(),
-            _ => None,
-        };
-        match (self.verdict.reason(), proof) {
-            (Some(reason), Some(proof)) => Some(format!("{}; shown: {}", flat(reason), proof.seen)),
-            (None, Some(proof)) => Some(format!("the reason that the study gives does not show: {}", proof.seen)),
-            (Some(reason), None) if matches!(self.verdict, Verdict::Differs { .. }) => {
-                Some(format!("{}; shown by no run", flat(reason)))
-            }
-            (reason, None) => reason.map(flat),
-        }
-    }
-
-    /// What is behind the verdict, the threshold and the number.
-    fn notes(&self) -> impl Iterator<Item = String> {
-        let reason = self.because().map(|reason| format!("{}: {reason}", self.verdict.words()));
-        let own = self.derivation.as_ref().map(|text| format!("own: {}", flat(text)));
-        let unverified = self.unverified.as_ref().map(|why| format!("not verified: {}", flat(why)));
-        [reason, own, unverified].into_iter().flatten()
     }
 }
 

@@ -33,6 +33,8 @@ pub struct Plan {
     grid_axes: usize,
     scenario: Scenario,
     policies: Vec<Candidate>,
+    /// Why policies of the sweep have no runs: the place refuses them.
+    pub refused: Vec<VenueError>,
     /// The runs, in their order.
     pub runs: Vec<Run>,
     place: Place,
@@ -76,7 +78,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// A scenario or a policy that there is not, a value that does not fit.
+    /// A scenario or a policy that there is not, a value that does not fit, or no policy that can be run in the place.
     pub fn new(
         sweep: &Sweep,
         scenario: &dyn Fn(&str) -> Result<Scenario, String>,
@@ -101,10 +103,11 @@ impl Plan {
             grid_axes: sweep.grid.len(),
             scenario: base,
             policies: Vec::new(),
+            refused: Vec::new(),
             runs: Vec::new(),
             place,
         };
-        plan.policies = plan.find_policies(sweep)?;
+        (plan.policies, plan.refused) = plan.find_policies(sweep)?;
         plan.place = plan.place.for_policies(plan.policies.iter().map(|candidate| &candidate.policy));
         let of_point = |point: usize| plan.runs_of(point, sweep);
         let runs: Result<Vec<Vec<Run>>, VenueError> =
@@ -191,26 +194,25 @@ impl Plan {
             .filter(move |&policy| axis.as_ref().is_none_or(|name| *name == self.policies[policy].name))
     }
 
-    /// Each policy once.
-    fn find_policies(&self, sweep: &Sweep) -> Result<Vec<Candidate>, VenueError> {
+    /// Each policy once that the place accepts, and why it refuses the others.
+    fn find_policies(&self, sweep: &Sweep) -> Result<(Vec<Candidate>, Vec<VenueError>), VenueError> {
         let of_axis: Vec<String> =
             (0..self.points.len()).filter_map(|point| self.at(point, POLICY).map(as_word)).collect();
         let names = if of_axis.is_empty() { sweep.spec.policy.all() } else { &of_axis };
-        let mut seen = BTreeSet::new();
+        let (mut seen, mut found, mut refused) = (BTreeSet::new(), Vec::new(), Vec::new());
         let venue = self.place.venue(1);
-        let find = |name: &String| {
-            let wrong = |error: String| sweep.wrong(POLICY, error);
-            let spec = PolicySpec::parse(name).map_err(|error| wrong(error.to_string()))?;
-            let policy = Policy::find(&spec).map_err(|error| wrong(error.to_string()))?;
-            venue.accepts(&policy)?;
-            Ok(Candidate { name: name.clone(), spec, policy })
-        };
-        let found: Result<Vec<_>, VenueError> = names.iter().filter(|name| seen.insert(*name)).map(find).collect();
-        let found = found?;
-        if found.is_empty() {
-            return Err(sweep.wrong(POLICY, "a sweep needs at least one policy").into());
+        for name in names.iter().filter(|name| seen.insert(*name)) {
+            let candidate = Candidate::find(name).map_err(|error| sweep.wrong(POLICY, error.to_string()))?;
+            match venue.accepts(&candidate.policy) {
+                Ok(()) => found.push(candidate),
+                Err(refusal) => refused.push(refusal),
+            }
         }
-        Ok(found)
+        match (found.is_empty(), refused.is_empty()) {
+            (false, _) => Ok((found, refused)),
+            (true, false) => Err(refused.swap_remove(0)),
+            (true, true) => Err(sweep.wrong(POLICY, "a sweep needs at least one policy").into()),
+        }
     }
 
     /// The runs of a point.
@@ -245,6 +247,13 @@ impl Plan {
         axes.sort();
         let (place, measures) = (self.place.words(), self.measures.join(" "));
         [env!("CARGO_PKG_VERSION"), scenario_hash, &place, &measures, &axes.join("\n")].join("\n")
+    }
+}
+
+impl Candidate {
+    fn find(name: &str) -> Result<Candidate, VenueError> {
+        let spec = PolicySpec::parse(name)?;
+        Ok(Candidate { name: name.into(), policy: Policy::find(&spec)?, spec })
     }
 }
 

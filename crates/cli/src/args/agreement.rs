@@ -1,6 +1,6 @@
 //! The flags of `agreement`.
 
-use super::{files, read_export};
+use super::{paths, read_export};
 use schedlab_agreement::{Pair, PairError, Target};
 use schedlab_report::export::Form;
 use schedlab_venue::{EngineSpec, VenueName};
@@ -70,7 +70,7 @@ pub struct AgreementArgs {
     #[arg(long, value_name = "FILE#NAME", value_parser = str::parse::<Target>)]
     pub markdown: Option<Target>,
     /// Also write a page with charts of the cells
-    #[arg(long, value_name = "FILE.html", value_parser = files::page())]
+    #[arg(long, value_name = "FILE.html", value_parser = paths::page())]
     pub report: Option<PathBuf>,
     /// Also write the tables into a file: .md (Markdown) or .csv; may be repeated
     #[arg(long, value_name = "FILE", value_parser = read_export)]

@@ -1,6 +1,6 @@
 //! The flags of `gate` and `bisect`.
 
-use super::{files, read_export};
+use super::{paths, read_export};
 use schedlab_report::export::Form;
 use std::path::PathBuf;
 
@@ -19,7 +19,7 @@ pub struct Runs {
 #[derive(Debug, clap::Args)]
 pub struct GateArgs {
     /// The gate's file: scenarios, policies, venues, metrics and bounds
-    #[arg(value_name = "FILE", value_parser = files::with_neighbours())]
+    #[arg(value_name = "FILE", value_parser = paths::with_neighbours())]
     pub file: PathBuf,
     /// Write what is measured as the new baseline, and say what changed
     #[arg(long)]
@@ -34,7 +34,7 @@ pub struct GateArgs {
     #[arg(long, value_name = "FILE")]
     pub markdown: Option<PathBuf>,
     /// Also write a page with the changes as a chart, and all checks
-    #[arg(long, value_name = "FILE.html", conflicts_with = "update", value_parser = files::page())]
+    #[arg(long, value_name = "FILE.html", conflicts_with = "update", value_parser = paths::page())]
     pub report: Option<PathBuf>,
     /// Also write all checks as tables into a file: .md (Markdown) or .csv; may be repeated
     #[arg(long, value_name = "FILE", value_parser = read_export)]
@@ -73,13 +73,16 @@ pub struct BisectArgs {
     #[arg(value_name = "BAD")]
     pub bad: String,
     /// The gate's file; its scenarios and bounds stay what they are now, its policies are those of each commit
-    #[arg(value_name = "GATE", value_parser = files::with_neighbours())]
+    #[arg(value_name = "GATE", value_parser = paths::with_neighbours())]
     pub gate: PathBuf,
     /// Run this command at each commit, in the top of the repository: it makes the policies that the gate names
     #[arg(long, value_name = "COMMAND")]
     pub build: Option<String>,
+    /// Also write the checks of the first bad commit as tables into a file: .md (Markdown) or .csv; may be repeated
+    #[arg(long, value_name = "FILE", value_parser = read_export)]
+    pub export: Vec<(Form, PathBuf)>,
     /// Also write a page of the first bad commit and its parent
-    #[arg(long, value_name = "FILE.html", value_parser = files::page())]
+    #[arg(long, value_name = "FILE.html", value_parser = paths::page())]
     pub report: Option<PathBuf>,
     /// How many runs, and which again
     #[command(flatten)]

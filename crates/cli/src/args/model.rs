@@ -1,6 +1,6 @@
 //! What `model` and `predict` take.
 
-use super::{SpecList, files, parse_list, read_export};
+use super::{SpecList, parse_list, paths, read_export};
 use schedlab_policy::PolicySpec;
 use schedlab_report::export::Form;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 pub struct ModelArgs {
     /// A trace, or what another tool recorded, as `import` reads it
-    #[arg(value_name = "RECORDING", value_parser = files::to_read())]
+    #[arg(value_name = "RECORDING", value_parser = paths::to_read())]
     pub recording: PathBuf,
     /// The scenario; recorded steps go into a file next to it that ends in .steps.parquet
     #[arg(long, short, value_name = "FILE.toml", default_value = "model.toml")]
@@ -23,7 +23,7 @@ pub struct ModelArgs {
 #[derive(Debug, clap::Args)]
 pub struct PredictArgs {
     /// A trace, or what another tool recorded, as `import` reads it
-    #[arg(value_name = "RECORDING", value_parser = files::to_read())]
+    #[arg(value_name = "RECORDING", value_parser = paths::to_read())]
     pub recording: PathBuf,
     /// The policies: a list as in eevdf,ule,./mine.bpf.c; may be repeated
     #[arg(long, value_name = "POLICIES", required = true, value_parser = parse_list)]

@@ -1,9 +1,11 @@
 //! The flags of `overhead`.
 
-use super::{SpecList, parse_list, read, venue_names};
+use super::{SpecList, parse_list, read, read_export, venue_names};
 use clap::ValueEnum;
 use schedlab_model::time::Time;
+use schedlab_report::export::Form;
 use schedlab_venue::VenueName;
+use std::path::PathBuf;
 
 /// What `overhead` takes.
 #[derive(Debug, clap::Args)]
@@ -33,6 +35,9 @@ pub struct OverheadArgs {
     /// Add blocks, up to N, while an estimate does not differ from zero or a variance is unknown
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(2..=10_000))]
     pub most_blocks: u32,
+    /// Also write the tables into a file: .md (Markdown) or .csv; may be repeated
+    #[arg(long, value_name = "FILE", value_parser = read_export)]
+    pub export: Vec<(Form, PathBuf)>,
     /// Print the values as JSON
     #[arg(long)]
     pub json: bool,

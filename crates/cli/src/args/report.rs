@@ -1,6 +1,6 @@
 //! The flags of `report`.
 
-use super::files;
+use super::paths;
 use clap::ValueEnum;
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use std::path::PathBuf;
 pub struct ReportArgs {
     /// Traces (.parquet, .pftrace) and results (output of `run --json` or `compare --json`) of one scenario; or the
     /// folder of a history that `gate` keeps
-    #[arg(required = true, value_name = "RUN", value_parser = files::to_read())]
+    #[arg(required = true, value_name = "RUN", value_parser = paths::to_read())]
     pub runs: Vec<PathBuf>,
     /// The page, report.html by default; for single charts their folder, charts by default
     #[arg(short, long, value_name = "PATH")]

@@ -1,6 +1,6 @@
 //! The flags of `score` and `tune`.
 
-use super::{files, read, read_export};
+use super::{paths, read, read_export};
 use schedlab_model::time::Time;
 use schedlab_policy::PolicySpec;
 use schedlab_report::export::Form;
@@ -10,7 +10,7 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 pub struct ScoreArgs {
     /// The score's file: scenarios, a reference, metrics and weights
-    #[arg(value_name = "FILE", value_parser = files::with_neighbours())]
+    #[arg(value_name = "FILE", value_parser = paths::with_neighbours())]
     pub file: PathBuf,
     /// The policy, as `run` takes it
     #[arg(long, value_name = "POLICY", value_parser = PolicySpec::parse)]
@@ -45,7 +45,7 @@ pub struct ScoreArgs {
 #[derive(Debug, clap::Args)]
 pub struct TuneArgs {
     /// The score's file, with held-out scenarios (`held_out`)
-    #[arg(value_name = "FILE", value_parser = files::with_neighbours())]
+    #[arg(value_name = "FILE", value_parser = paths::with_neighbours())]
     pub file: PathBuf,
     /// The policy; the settings that it has stay
     #[arg(long, value_name = "POLICY", value_parser = PolicySpec::parse)]

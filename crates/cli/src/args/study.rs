@@ -1,7 +1,8 @@
 //! The flags of `study`.
 
-use super::files;
+use super::{paths, read_export};
 use clap::Subcommand;
+use schedlab_report::export::Form;
 use std::path::PathBuf;
 
 /// What `study` takes.
@@ -11,7 +12,7 @@ pub struct StudyArgs {
     /// A shipped study, a file, or - for standard input; with `:QUESTION` after it, this question alone
     pub study: Option<String>,
     /// List its questions and how many of their runs are in the cache, without running any
-    #[arg(long, requires = "study", conflicts_with_all = ["output", "report", "json", "fresh"])]
+    #[arg(long, requires = "study", conflicts_with_all = ["output", "report", "export", "json", "fresh"])]
     pub questions: bool,
     /// A smaller version: shorter runs, fewer values, simulated time only where the study says so
     #[arg(long)]
@@ -26,8 +27,11 @@ pub struct StudyArgs {
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
     /// Also write a self-contained page with charts and tables
-    #[arg(long, value_name = "FILE.html", value_parser = files::page())]
+    #[arg(long, value_name = "FILE.html", value_parser = paths::page())]
     pub report: Option<PathBuf>,
+    /// Also write the tables and the published values into a file: .md (Markdown) or .csv; may be repeated
+    #[arg(long, value_name = "FILE", value_parser = read_export)]
+    pub export: Vec<(Form, PathBuf)>,
     /// Print the values as JSON
     #[arg(long)]
     pub json: bool,

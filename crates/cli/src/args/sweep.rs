@@ -1,6 +1,6 @@
 //! The flags of `sweep`.
 
-use super::files;
+use super::paths;
 use std::path::PathBuf;
 
 /// What `sweep` takes.
@@ -15,7 +15,7 @@ pub struct SweepArgs {
     #[arg(long)]
     pub plan: bool,
     /// Also write a page with charts of every measure along every axis
-    #[arg(long, value_name = "FILE.html", conflicts_with = "plan", value_parser = files::page())]
+    #[arg(long, value_name = "FILE.html", conflicts_with = "plan", value_parser = paths::page())]
     pub report: Option<PathBuf>,
     /// How many simulated runs happen in parallel; one for each CPU by default
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]

@@ -1,6 +1,6 @@
 //! The flags of `trace`.
 
-use super::{files, read, read_export};
+use super::{paths, read, read_export};
 use clap::Subcommand;
 use schedlab_model::time::Time;
 use schedlab_report::export::Form;
@@ -11,13 +11,13 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 pub struct TraceArgs {
     /// The trace file: .parquet or .pftrace
-    #[arg(value_name = "FILE", value_parser = files::to_read())]
+    #[arg(value_name = "FILE", value_parser = paths::to_read())]
     pub trace: PathBuf,
     /// Compare with this earlier trace: which waits changed, where and why
-    #[arg(long, value_name = "FILE", value_parser = files::to_read())]
+    #[arg(long, value_name = "FILE", value_parser = paths::to_read())]
     pub against: Option<PathBuf>,
     /// Also write the comparison as a page
-    #[arg(long, value_name = "FILE.html", requires = "against", value_parser = files::page())]
+    #[arg(long, value_name = "FILE.html", requires = "against", value_parser = paths::page())]
     pub report: Option<PathBuf>,
     /// Also write the tables of the comparison into a file: .md (Markdown) or .csv; may be repeated
     #[arg(long, value_name = "FILE", requires = "against", value_parser = read_export)]

@@ -5,7 +5,7 @@ use super::trace::Source;
 use super::trace::against::{self, Form};
 use crate::args::BisectArgs;
 use crate::failure::{self, Failure};
-use crate::{files, interrupt, kept, output};
+use crate::{export, files, interrupt, kept, output};
 use schedlab_boundary::own::Folder;
 use schedlab_campaign::{Case, Errors, Keeps, Made, Runner, threads};
 use schedlab_regression::bisect::{BisectError, Bisected, Bisection, Mark, Sight, Step};
@@ -19,6 +19,7 @@ use std::sync::Arc;
 /// Finds the commit and shows what it did.
 pub fn run(args: BisectArgs) -> Result<(), Failure> {
     args.report.as_deref().map_or(Ok(()), |file| files::check([file]))?;
+    export::check(&args.export)?;
     let gate = read(&args.gate)?;
     let sources = Sources::beside(&args.gate, args.build.as_deref());
     let monitor = Arc::new(Monitor::default());
@@ -37,6 +38,7 @@ pub fn run(args: BisectArgs) -> Result<(), Failure> {
     let [only] = found.first_bad.as_slice() else { return several(&args, &found, repository) };
     let pair = bisection.pair(only).map_err(failed)?;
     let report = pair.as_ref().ok().map(|[_, after]| &after.report);
+    export::write(&args.export, |form| report.map_or(Vec::new(), |report| report.tables(form)))?;
     if args.json {
         output::print_json(&Answer { found: &found, report })?;
     } else {

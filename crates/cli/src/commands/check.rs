@@ -2,7 +2,7 @@
 
 use super::trace::json::headed;
 use crate::args::CheckArgs;
-use crate::args::files::shown;
+use crate::args::paths::shown;
 use crate::failure::Failure;
 use crate::output;
 use schedlab_venue::replay;

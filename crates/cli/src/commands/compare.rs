@@ -25,7 +25,7 @@ pub fn run(args: CompareArgs) -> Result<(), Failure> {
     };
     let report = args.shared.report.as_deref();
     let written = report.map_or(Ok(()), |file| page::write_comparison(file, &comparison, &job, &done));
-    let exported = export::write(&args.export, || comparison.tables());
+    let exported = export::write(&args.export, |_| comparison.tables());
     let borne = job::borne(comparison.why_inconclusive());
     failure::all([printed, written, exported, job::end(done), borne])
 }

@@ -93,7 +93,7 @@ fn write(args: &GateArgs, report: &Report) -> Result<(), Failure> {
     let markdown = args.markdown.as_deref().map_or(Ok(()), |file| files::write(file, report.markdown().as_bytes()));
     let provenance = Provenance { commands: vec![page::command()], ..Provenance::default() };
     let html = args.report.as_deref().map_or(Ok(()), |file| page::write(file, &of_gate(report, provenance)));
-    failure::all([junit, markdown, html, export::write(&args.export, || report.tables())])
+    failure::all([junit, markdown, html, export::write(&args.export, |form| report.tables(form))])
 }
 
 /// Adds what was measured to a history, if it is known of what.
@@ -123,12 +123,18 @@ fn keep(args: &GateArgs, folder: &Path, report: &Report, sources: &Sources) -> R
 /// The exit code says whether all bounds hold, and whether that is known.
 fn end(report: &Report) -> Result<(), Failure> {
     let Counts { checks, failed, absent, inconclusive, .. } = report.counts;
-    let of = |count: usize, what: &str| format!("{}: {count} of {checks} checks {what}", report.gate);
+    let of = |count: usize, one: &str, many: &str| {
+        let what = if count == 1 { one } else { many };
+        format!("{}: {count} of {checks} checks {what}", report.gate)
+    };
     match (failed, absent, inconclusive) {
         _ if report.partial => Err(Failure::Interrupted),
-        (1.., ..) => Err(Failure::Regressed(of(failed, "failed"))),
-        (0, 1.., _) => Err(Failure::Failed(of(absent, "have no value"))),
-        (0, 0, 1..) => Err(Failure::Inconclusive(of(inconclusive, "are inconclusive: take more runs"))),
+        (1.., ..) => Err(Failure::Regressed(of(failed, "failed", "failed"))),
+        (0, 1.., _) => Err(Failure::Failed(of(absent, "has no value", "have no value"))),
+        (0, 0, 1..) => {
+            let [one, many] = ["is", "are"].map(|verb| format!("{verb} inconclusive: take more runs"));
+            Err(Failure::Inconclusive(of(inconclusive, &one, &many)))
+        }
         (0, 0, 0) => Ok(()),
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::args::{OverheadArgs, TaskKind};
 use crate::failure::{self, Failure};
-use crate::{interrupt, output, progress};
+use crate::{export, interrupt, output, progress};
 use schedlab_campaign::{Runner, threads};
 use schedlab_model::scenario::{Notation, Scenario};
 use schedlab_model::time::Time;
@@ -23,6 +23,7 @@ const COMPUTATIONS: u32 = 208_000;
 
 /// Measures and prints.
 pub fn run(args: OverheadArgs) -> Result<(), Failure> {
+    export::check(&args.export)?;
     let text = study(&args);
     let parsed = Study::parse(&text, NAME)?;
     let none = |name: &str| -> Result<Scenario, String> { Err(format!("there is no scenario `{name}`")) };
@@ -35,7 +36,8 @@ pub fn run(args: OverheadArgs) -> Result<(), Failure> {
     let outcomes = progress::show(&monitor, total_ns, args.quiet, || carry_out(&experiment, &runner));
     let page = Page::new(&parsed, &experiment, &outcomes);
     let printed = if args.json { output::print_json(&page) } else { output::print(&page.show(output::style())) };
-    failure::all([printed, end(&page, &outcomes, &monitor)])
+    let exported = export::write(&args.export, |_| page.tables());
+    failure::all([printed, exported, end(&page, &outcomes, &monitor)])
 }
 
 /// The study that the flags describe, as its file.

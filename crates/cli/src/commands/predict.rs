@@ -30,7 +30,7 @@ pub fn run(args: &PredictArgs) -> Result<(), Failure> {
         true => output::print_json(&prediction.to_json()),
         false => output::print(&prediction.show(output::style())),
     };
-    let exported = export::write(&args.export, || prediction.tables());
+    let exported = export::write(&args.export, |_| prediction.tables());
     failure::all([printed, exported, ended(&prediction)])
 }
 

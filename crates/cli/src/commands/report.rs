@@ -1,6 +1,6 @@
 //! `schedlab report`.
 
-use crate::args::files::shown;
+use crate::args::paths::shown;
 use crate::args::{PageFormat, ReportArgs};
 use crate::failure::Failure;
 use crate::{files, output, page};

@@ -2,7 +2,7 @@
 
 use crate::args::{StudyArgs, StudyCommand};
 use crate::failure::{self, Failure};
-use crate::{files, interrupt, kept, output, page, progress};
+use crate::{export, files, interrupt, kept, output, page, progress};
 use schedlab_boundary::{FileName, Shown};
 use schedlab_campaign::{Runner, threads};
 use schedlab_catalogue::{self as catalogue, Shipped, StudyFile};
@@ -89,6 +89,7 @@ fn carry_out_study(args: &StudyArgs, study: &Study, file: &StudyFile, variant: V
     let experiment = Experiment::plan(study, (&file.text, &file.origin), variant, &|name| file.scenario(name))?;
     args.output.as_deref().map_or(Ok(()), files::check_folder)?;
     files::check(args.report.as_deref())?;
+    export::check(&args.export)?;
     let cache = kept::cache(args.fresh, args.quiet);
     let monitor = Arc::new(Monitor::default());
     interrupt::watch(&monitor)?;
@@ -104,7 +105,8 @@ fn carry_out_study(args: &StudyArgs, study: &Study, file: &StudyFile, variant: V
     let written = folder.map_or(Ok(()), |folder| write(folder, name(study, variant), &page, &experiment, &outcomes));
     let document = || of_study(&page, &file.text, &page::command());
     let reported = args.report.as_deref().map_or(Ok(()), |file| page::write(file, &document()));
-    failure::all([printed, written, reported, end(&page, &outcomes, &monitor)])
+    let exported = export::write(&args.export, |_| page.tables());
+    failure::all([printed, written, reported, exported, end(&page, &outcomes, &monitor)])
 }
 
 /// After what the files are named: the study, and its question where only one was asked.

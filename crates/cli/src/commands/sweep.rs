@@ -19,8 +19,11 @@ pub fn run(args: SweepArgs) -> Result<(), Failure> {
         .map_err(|error| Failure::Input(format!("{origin}: the file cannot be read: {error}")))?;
     let sweep = super::parsed(Sweep::parse(&text, &origin), (&text, &args.file), "sweep")?;
     let threads = threads(args.threads);
-    let plan = plan(&sweep, &args.file, threads)?;
+    let mut plan = plan(&sweep, &args.file, threads)?;
     files::check(args.report.as_deref())?;
+    if !args.quiet {
+        plan.refused.iter().for_each(|refusal| output::remark(&format!("not run: {refusal}")));
+    }
     let Some(folder) = args.output.filter(|_| !args.plan) else {
         return output::print(&format!("{}\n{} runs\n", sweep.title(), plan.runs.len()));
     };
@@ -45,7 +48,12 @@ pub fn run(args: SweepArgs) -> Result<(), Failure> {
         };
         page::write(file, &of_sweep(&sweep.title(), &dataset.measured(&plan)?, provenance))?;
     }
-    if summary.missing > 0 { Err(Failure::Interrupted) } else { Ok(()) }
+    let refused = std::mem::take(&mut plan.refused);
+    match (summary.missing > 0, refused.is_empty()) {
+        (true, _) => Err(Failure::Interrupted),
+        (false, false) => Err(Failure::Policies(refused)),
+        (false, true) => Ok(()),
+    }
 }
 
 fn plan(sweep: &Sweep, file: &Path, threads: usize) -> Result<Plan, VenueError> {

@@ -359,11 +359,20 @@ fn a_gate_is_a_page_and_tables_too() {
         "scenario = \"small.toml\"\npolicy = \"rr\"\n\n[[check]]\nmetric = \"response_ns.p99\"\nworse = \"1 %\"\n";
     lab.write("small.gate.toml", gate);
     lab.out(&["gate", "small.gate.toml", "--update", "--quiet"]);
-    let output = lab.run(&["gate", "small.gate.toml", "--quiet", "--report", "gate.html", "--export", "gate.md"]);
+    let args = ["gate", "small.gate.toml", "--quiet", "--report", "gate.html"];
+    let output = lab.run(&[&args[..], &["--export", "gate.md", "--export", "gate.csv"]].concat());
     let page = std::fs::read_to_string(lab.path("gate.html")).unwrap_or_else(|_| panic!("{}", output.err));
     assert!(page.contains("<h1>Gate small</h1>"));
     let tables = std::fs::read_to_string(lab.path("gate.md")).unwrap();
     assert!(tables.contains("## small.toml under rr in sim") && tables.contains("p99 |"), "{tables}");
+    // Programs read numbers in the unit that the metric's name has.
+    let rows = std::fs::read_to_string(lab.path("gate.csv")).unwrap();
+    let of_metric = |column: &str| {
+        let line = rows.lines().find(|line| line.contains(&format!("response_ns.p99,{column},")));
+        line.unwrap_or_else(|| panic!("no {column}: {rows}")).rsplit(',').next().unwrap()
+    };
+    assert_eq!((of_metric("from"), of_metric("change %"), of_metric("verdict")), (of_metric("to"), "0", "same"));
+    assert!(of_metric("to").parse::<f64>().unwrap() > 1e6, "nanoseconds: {rows}");
 }
 
 #[test]

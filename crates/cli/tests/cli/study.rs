@@ -15,12 +15,16 @@ fn example() -> String {
 fn the_example_of_the_reference_runs_and_writes_what_it_says() {
     let lab = Lab::new();
     lab.write("shares.toml", example());
-    let page = lab.out(&["study", "shares.toml", "-o", "results"]);
+    let page = lab.out(&["study", "shares.toml", "-o", "results", "--export", "shares.csv"]);
     assert!(page.contains("The value holds."), "{page}");
     assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
     assert_eq!(lab.out(&["study", "shares.toml"]), page, "what is known is the same");
     let read = |name: &str| fs::read_to_string(lab.path(&format!("results/{name}"))).unwrap();
     assert!(read("shares.md").contains("| share at nice 5 | 24.7 % | 24."), "{}", read("shares.md"));
+    let rows = fs::read_to_string(lab.path("shares.csv")).unwrap();
+    for row in ["share at nice 5,published,24.7", "share at nice 5,unit,%", "share at nice 5,verdict,holds"] {
+        assert!(rows.contains(&format!("published values,{row}\n")), "{rows}");
+    }
     let values: serde_json::Value = serde_json::from_str(&read("shares.json")).unwrap();
     assert_eq!(values["questions"][0]["values"][0]["verdict"], "holds");
     let results: serde_json::Value = serde_json::from_str(&read("shares.results.json")).unwrap();

@@ -55,6 +55,18 @@ fn a_sweep_becomes_a_table_and_goes_on_where_it_was() {
 }
 
 #[test]
+fn what_can_be_run_of_a_sweep_is_run() {
+    let lab = lab();
+    lab.write("sweep.toml", SWEEP.replace("\"rr\"", "[\"rr\", \"kernel\"]").replace("\"policy.quantum\"", "# "));
+    let output = lab.run(&["sweep", "sweep.toml", "-o", "table"]);
+    assert_eq!(output.code, Some(1), "{}", output.err);
+    assert!(output.err.contains("not run: ") && output.err.contains("6 runs in table: 6 new"), "{}", output.err);
+    lab.write("sweep.toml", SWEEP.replace("\"rr\"", "\"kernel\"").replace("\"policy.quantum\"", "# "));
+    assert_eq!(lab.run(&["sweep", "sweep.toml", "-o", "none"]).code, Some(2));
+    assert!(!lab.path("none").exists());
+}
+
+#[test]
 fn the_shipped_sweeps_can_be_run() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut tried = 0;

@@ -1,7 +1,7 @@
 //! The trace file that a view looks at.
 
 use crate::args::WhichArgs;
-use crate::args::files::shown;
+use crate::args::paths::shown;
 use crate::failure::Failure;
 use schedlab_model::ids::RoleId;
 use schedlab_model::time::Time;
