@@ -2,6 +2,7 @@
 
 mod changes;
 mod control_groups;
+mod deadlines;
 mod determinism;
 mod endless;
 mod families;

@@ -78,9 +78,9 @@ fn working_set(text: &str) -> Result<u32, String> {
     let number = |digits: &str, unit: u32| digits.parse().ok().and_then(|n: u32| n.checked_mul(unit));
     let kib =
         text.strip_suffix("KiB").map(|n| number(n, 1)).or_else(|| text.strip_suffix("MiB").map(|n| number(n, 1024)));
-    kib.flatten()
-        .filter(|kib| (4..=MAX_WORKING_SET_KIB).contains(kib))
-        .ok_or_else(|| format!("`{text}` is no size of a working set: write it as 64KiB or 8MiB, from 4KiB to 4096MiB"))
+    kib.flatten().filter(|kib| (4..=MAX_WORKING_SET_KIB).contains(kib)).ok_or_else(|| {
+        format!("`{text}` is not a size of a working set: write it as 64KiB or 8MiB, from 4KiB to 4096MiB")
+    })
 }
 
 /// An algorithm with the memory that it works on. A clone shares the working set.

@@ -2,6 +2,7 @@
 
 use schedlab_model::cpuset::CpuSet;
 use schedlab_model::ids::CpuId;
+use schedlab_model::reservation::Reservation;
 use schedlab_model::time::Time;
 use schedlab_model::workload::Class;
 use std::io;
@@ -15,6 +16,7 @@ pub fn set_class(class: Class, nice: i8, slice: Option<Time>) -> io::Result<()> 
         Class::Idle => (libc::SCHED_IDLE, 0),
         Class::Fifo(priority) => (libc::SCHED_FIFO, priority),
         Class::RoundRobin(priority) => (libc::SCHED_RR, priority),
+        Class::Deadline(reservation) => return reserve(reservation),
     };
     if slice.is_none() && priority == 0 && is(policy, nice) {
         return Ok(());
@@ -44,10 +46,27 @@ pub fn set_nice(nice: i8) -> io::Result<()> {
 
 /// Asks for slices of this length, which kernels before 6.12 take no notice of.
 fn ask_for_slice(policy: libc::c_int, nice: i8, slice: Time) -> io::Result<()> {
+    set_attributes(policy, |attributes| {
+        (attributes.sched_nice, attributes.sched_runtime) = (i32::from(nice), slice.ns());
+    })
+}
+
+/// Puts the calling thread into the class deadline. The kernel refuses a reservation for which there is no room (EBUSY), and one
+/// of a thread that may not run on all CPUs (EPERM). Threads that it creates are in the class other, as the class creates none.
+fn reserve(reservation: Reservation) -> io::Result<()> {
+    set_attributes(libc::SCHED_DEADLINE, |attributes| {
+        attributes.sched_flags = libc::SCHED_FLAG_RESET_ON_FORK as u64;
+        attributes.sched_runtime = reservation.runtime().ns();
+        attributes.sched_deadline = reservation.deadline().ns();
+        attributes.sched_period = reservation.period().ns();
+    })
+}
+
+fn set_attributes(policy: libc::c_int, fill: impl FnOnce(&mut libc::sched_attr)) -> io::Result<()> {
     // SAFETY: plain numbers, of which zero says nothing.
     let mut attributes: libc::sched_attr = unsafe { std::mem::zeroed() };
     (attributes.size, attributes.sched_policy) = (size_of::<libc::sched_attr>() as u32, policy as u32);
-    (attributes.sched_nice, attributes.sched_runtime) = (i32::from(nice), slice.ns());
+    fill(&mut attributes);
     // SAFETY: the kernel only reads the structure; 0 is the calling thread.
     check(unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &attributes, 0) } as libc::c_int)
 }

@@ -330,7 +330,9 @@ fn judge(status: Option<libc::c_int>) -> Result<(), LoadError> {
     match libc::WEXITSTATUS(status) {
         0 => Ok(()),
         code::NO_TASK => failed("the kernel creates no more threads or processes: fewer tasks, or raise `ulimit -u`"),
-        code::REFUSED => failed("the kernel refuses a task's class, nice value or CPUs"),
+        code::REFUSED => failed(
+            "the kernel refuses a task's class, nice value or CPUs, or has no room for what tasks of the class deadline reserve",
+        ),
         code::NOT_READY => failed("the tasks did not get ready within 20 s: this machine is too slow for that many"),
         code::PLUG => {
             failed("the kernel does not take a CPU offline or online as the scenario asks: `dmesg` may say why")

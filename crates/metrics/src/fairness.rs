@@ -26,7 +26,7 @@ pub fn weight(role: &Role) -> Option<u32> {
     match role.class {
         Class::Other | Class::Batch => Some(nice_weight(role.nice)),
         Class::Idle => Some(IDLE_WEIGHT),
-        Class::Fifo(_) | Class::RoundRobin(_) => None,
+        Class::Fifo(_) | Class::RoundRobin(_) | Class::Deadline(_) => None,
     }
 }
 

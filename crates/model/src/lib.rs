@@ -19,6 +19,7 @@ pub mod names;
 pub mod outcome;
 pub mod recorded;
 pub mod release;
+pub mod reservation;
 pub mod result;
 pub mod rng;
 pub mod rtapp;

@@ -13,7 +13,10 @@ pub use objects::{Channel, ChannelKind, Mutex, Objects, Preference, Protocol, SP
 pub use pace::{Origin, Overrun, Pace, Release};
 
 use crate::control_group::{ControlGroups, KnobChange, Membership, PeriodPhase};
-use crate::{cpuset::CpuSet, distribution::Distribution, ids::*, machine::Machine, rng::Rng, time::Time};
+use crate::{
+    cpuset::CpuSet, distribution::Distribution, ids::*, machine::Machine, reservation::Reservation, rng::Rng,
+    time::Time,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -181,6 +184,8 @@ pub enum Class {
     Fifo(u8),
     /// `SCHED_RR` with its priority: as FIFO, sharing by slices of 100 ms.
     RoundRobin(u8),
+    /// `SCHED_DEADLINE` with what it reserves: runs before all others until that is used up.
+    Deadline(Reservation),
 }
 
 impl Class {
@@ -189,14 +194,23 @@ impl Class {
     pub fn priority(self) -> u8 {
         match self {
             Class::Fifo(priority) | Class::RoundRobin(priority) => priority,
-            Class::Other | Class::Batch | Class::Idle => 0,
+            Class::Other | Class::Batch | Class::Idle | Class::Deadline(_) => 0,
         }
     }
 
-    /// Whether tasks of the class go before all that are not.
+    /// What a task of the class deadline reserves.
+    #[inline]
+    pub fn reservation(self) -> Option<Reservation> {
+        match self {
+            Class::Deadline(reservation) => Some(reservation),
+            _ => None,
+        }
+    }
+
+    /// Whether tasks of the class go before all that are not, and before every policy: fifo, rr and deadline.
     #[inline]
     pub fn is_realtime(self) -> bool {
-        matches!(self, Class::Fifo(_) | Class::RoundRobin(_))
+        matches!(self, Class::Fifo(_) | Class::RoundRobin(_) | Class::Deadline(_))
     }
 }
 

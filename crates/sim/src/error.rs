@@ -17,6 +17,15 @@ pub struct PolicyFailure {
     pub is_stall: bool,
     /// What happened.
     pub message: String,
+    /// Lines that it had printed, each with the simulated time.
+    pub printed: Vec<(Time, String)>,
+}
+
+impl PolicyFailure {
+    /// One at the start of the run, about no task.
+    pub fn at_start(message: String) -> PolicyFailure {
+        PolicyFailure { operation: None, task: None, time: Time::ZERO, is_stall: false, message, printed: Vec::new() }
+    }
 }
 
 impl fmt::Display for PolicyFailure {

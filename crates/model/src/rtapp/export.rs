@@ -112,15 +112,10 @@ fn thread(task: &Task, at: &At) -> Result<Json, Fault> {
     if let Some(Text(start)) = &task.start {
         say("delay", microseconds(*start, &at.key("start"))?);
     }
-    let (policy, priority) = match task.class.as_ref().map_or(Class::Other, |c| c.0) {
-        Class::Other => ("SCHED_OTHER", task.nice.unwrap_or(0)),
-        Class::Batch => ("SCHED_BATCH", task.nice.unwrap_or(0)),
-        Class::Idle => ("SCHED_IDLE", task.nice.unwrap_or(0)),
-        Class::Fifo(priority) => ("SCHED_FIFO", priority.into()),
-        Class::RoundRobin(priority) => ("SCHED_RR", priority.into()),
-    };
-    say("policy", text(policy));
-    say("priority", Json::Number(priority));
+    let class = task.class.as_ref().map_or(Class::Other, |c| c.0);
+    for (key, value) in scheduling(class, task.nice.unwrap_or(0), at)? {
+        say(&key, value);
+    }
     if let Some(cpus) = &task.cpus {
         say("cpus", Json::List(cpus.iter().map(|cpu| cpu.0).collect()));
     }
@@ -150,10 +145,34 @@ fn thread(task: &Task, at: &At) -> Result<Json, Fault> {
     Ok(Json::Object(thread))
 }
 
+/// Policy and priority, or what the class deadline reserves.
+fn scheduling(class: Class, nice: i64, at: &At) -> Result<Members, Fault> {
+    let (policy, priority) = match class {
+        Class::Other => ("SCHED_OTHER", nice),
+        Class::Batch => ("SCHED_BATCH", nice),
+        Class::Idle => ("SCHED_IDLE", nice),
+        Class::Fifo(priority) => ("SCHED_FIFO", priority.into()),
+        Class::RoundRobin(priority) => ("SCHED_RR", priority.into()),
+        Class::Deadline(_) => ("SCHED_DEADLINE", 0),
+    };
+    let mut members = vec![("policy".into(), text(policy))];
+    match class.reservation() {
+        None => members.push(("priority".into(), Json::Number(priority))),
+        Some(reservation) => {
+            let (runtime, deadline, period) = (reservation.runtime(), reservation.deadline(), reservation.period());
+            for (key, time) in [("dl-runtime", runtime), ("dl-deadline", deadline), ("dl-period", period)] {
+                members.push((key.into(), microseconds(time, &at.key("class"))?));
+            }
+        }
+    }
+    Ok(members)
+}
+
 /// What a thread has changed about itself, which rt-app says with the next phase; CPUs it says with each.
 #[derive(Default)]
 struct Changed {
     cpus: Option<Vec<u32>>,
+    class: Option<Class>,
     nice: Option<i64>,
     slice: Option<Json>,
     group: Option<String>,
@@ -166,6 +185,7 @@ impl Changed {
         if let Some(Text(cpus)) = &set.cpus {
             self.cpus = Some(cpus.iter().map(|cpu| cpu.0).collect());
         }
+        self.class = set.class.as_ref().map(|class| class.0).or(self.class);
         self.nice = set.nice.or(self.nice);
         self.nice_now = set.nice.unwrap_or(self.nice_now);
         if let Some(Text(slice)) = set.slice {
@@ -175,12 +195,15 @@ impl Changed {
         Ok(())
     }
 
-    fn say(&mut self) -> Members {
+    fn say(&mut self, at: &At) -> Result<Members, Fault> {
         let cpus = self.cpus.clone().map(|cpus| ("cpus", Json::List(cpus)));
-        let nice = self.nice.take().map(|nice| ("priority", Json::Number(nice)));
+        let nice = self.nice.take();
+        let priority = || nice.map(|nice| ("priority".into(), Json::Number(nice))).into_iter().collect();
+        let class = self.class.take().map_or_else(|| Ok(priority()), |class| scheduling(class, self.nice_now, at))?;
         let slice = self.slice.take().map(|slice| ("dl-runtime", slice));
         let group = self.group.take().map(|group| ("taskgroup", text(&group)));
-        [cpus, nice, slice, group].into_iter().flatten().map(|(key, value)| (key.into(), value)).collect()
+        let others = [cpus, slice, group].into_iter().flatten().map(|(key, value)| (key.into(), value));
+        Ok(others.chain(class).collect())
     }
 }
 
@@ -193,17 +216,13 @@ fn phases(steps: &[Step], task: &Task, at: &At) -> Result<Json, Fault> {
         let here = at.index(index);
         match step {
             Step::Repeat { repeat, steps, .. } => {
-                let mut events = changes.say();
+                let mut events = changes.say(&here)?;
                 let inside = here.key("steps");
                 for (index, step) in steps.iter().enumerate() {
                     event(step, task, &inside.index(index), &mut events)?;
                 }
                 phases.push((*repeat, events));
                 open = false;
-            }
-            Step::Set { set } if set.class.is_some() => {
-                let message = "`class` of a phase cannot be written: remove it";
-                return Err(here.key("set").key("class").fault(message));
             }
             Step::Set { set } => {
                 changes.set(set, &here.key("set"))?;
@@ -215,14 +234,14 @@ fn phases(steps: &[Step], task: &Task, at: &At) -> Result<Json, Fault> {
             }
             _ => {
                 if !open {
-                    phases.push((1, changes.say()));
+                    phases.push((1, changes.say(&here)?));
                     open = true;
                 }
                 event(step, task, &here, &mut phases.last_mut().expect("one was pushed").1)?;
             }
         }
     }
-    if changes.nice.is_some() || changes.group.is_some() {
+    if changes.nice.is_some() || changes.class.is_some() || changes.group.is_some() {
         return Err(at.fault("rt-app changes a thread only at the start of a phase: nothing follows this change"));
     }
     let phase = |(number, (times, mut events)): (usize, (u32, Members))| {

@@ -209,7 +209,7 @@ impl Reader<'_> {
         let length = self.rest().find(|c| !part_of_number(c)).unwrap_or(self.rest().len());
         let word = &self.rest()[..length];
         // Every number of an rt-app file is a whole one below 2^53.
-        let number = word.parse().map_err(|_| self.wrong(&format!("`{word}` is no number")))?;
+        let number = word.parse().map_err(|_| self.wrong(&format!("`{word}` is not a number")))?;
         self.byte += length;
         Ok(Value::Number(number))
     }
@@ -221,7 +221,7 @@ impl Reader<'_> {
             "true" => Value::Bool(true),
             "false" => Value::Bool(false),
             "null" => Value::Null,
-            _ => return Err(self.wrong(&format!("`{word}` is no value: put text into quotes"))),
+            _ => return Err(self.wrong(&format!("`{word}` is not a value: put text into quotes"))),
         };
         self.byte += length;
         Ok(value)
@@ -253,8 +253,8 @@ mod tests {
             ("{a:1}", "f:1:2: a key in quotes"),
             ("{,}", "f:1:2: a key in quotes"),
             ("[1 2]", "f:1:4: a comma"),
-            ("[1x]", "f:1:2: `1x` is no number"),
-            ("[yes]", "f:1:2: `yes` is no value"),
+            ("[1x]", "f:1:2: `1x` is not a number"),
+            ("[yes]", "f:1:2: `yes` is not a value"),
             ("[\"a]", "f:1:2: this string does not end"),
             ("[\"\\q\"]", "f:1:2: this string is not right"),
             ("/* a", "f:1:1: this comment"),

@@ -14,10 +14,11 @@
 //! | `timer` | `period`; after an overrun `"relative"` restarts, `"absolute"` catches up |
 //! | `mem`, `iorun` | `compute`, at a speed that a remark says |
 //! | `instance`, `delay`, `cpus`, `policy`, `priority`, `dl-runtime` | `count` (0: `spawned`), `start`, `cpus`, `class`, `nice`, `slice` |
+//! | `dl-runtime`, `dl-deadline`, `dl-period` of `SCHED_DEADLINE` | `class` |
 //! | `taskgroup` | `control_group`, `join` |
 //! | `cpus`, `priority`, `taskgroup` of a phase | `set`, `join` |
 //! | `loop` of a thread, of a phase | `loop` or `once`, `repeat`; each pass is a request, as each is a line of rt-app's log |
-//! | `memrun`, `SCHED_DEADLINE` of a part of a CPU | none |
+//! | `memrun` | none |
 //!
 //! An rt-app file says nothing about the machine: an imported scenario gets as many CPUs as its sets name. What is carried
 //! over with changes, [`crate::scenario::Scenario::remarks`] says.

@@ -3,7 +3,7 @@ use crate::{
     cpuset::CpuSet,
     distribution::Distribution,
     ids::CpuId,
-    scenario::{Machine, Run, Scenario, Step, Task, Text, True},
+    scenario::{Machine, Notation, Run, Scenario, Step, Task, Text, True},
     time::Time,
     workload::{Birth, Class, Protocol, Step as Code},
 };
@@ -95,9 +95,8 @@ fn what_cannot_be_carried_over_is_named() {
         ("\"memrun_a\" : { }", "f:2:1: the event \"memrun_a\" cannot be carried over: how long it takes"),
         (
             "\"policy\" : \"SCHED_DEADLINE\", \"dl-runtime\" : 1, \"dl-period\" : 2, \"run\" : 1",
-            "SCHED_DEADLINE cannot",
+            "SCHED_DEADLINE: a runtime of 1us is too short",
         ),
-        ("\"phases\" : { \"p\" : { \"policy\" : \"SCHED_FIFO\", \"run\" : 1 } }", "changes the class in a phase"),
         ("\"delay\" : 5, \"instance\" : 0, \"loop\" : 1, \"run\" : 1, \"fork\" : \"a\"", "\"delay\" of a thread"),
         ("\"exec\" : 5000, \"period\" : 5000", "f:2:1: \"exec\" is of the language that rt-app had before 1.0"),
         ("\"phases\" : { \"p\" : { \"lock_order\" : [], \"loop\" : 2 } }", "\"lock_order\" is of the language"),
@@ -232,10 +231,47 @@ fn a_phase_sets_its_slice_and_its_policys_nice_value() {
     let batch = format!("\"policy\" : \"SCHED_BATCH\", {one}");
     let (task, _) = imported(&batch);
     assert_eq!((task.nice, task.slice.map(|slice| slice.0)), (None, Some(Time::from_us(200))));
-    // Without a priority it is 10, which is another class.
+    // Without a priority it is 10.
     let fifo =
         r#""policy" : "SCHED_FIFO", "priority" : 20, "phases" : { "p" : { "policy" : "SCHED_FIFO", "run" : 1 } }"#;
-    assert!(import_error(&thread(fifo)).contains("changes the class in a phase"));
+    assert_eq!(imported(fifo).0.class, Some(Text(Class::Fifo(10))));
+}
+
+#[test]
+fn a_phase_sets_its_class() {
+    let phases = r#""priority" : 5, "phases" : {
+        "p" : { "run" : 1 },
+        "q" : { "policy" : "SCHED_RR", "priority" : 3, "run" : 2 },
+        "r" : { "policy" : "SCHED_DEADLINE", "dl-runtime" : 2000, "dl-period" : 10000, "run" : 3 },
+        "s" : { "policy" : "SCHED_OTHER", "run" : 4 } }"#;
+    let expected = [
+        r#"{ repeat = 1, request = true, steps = [{ compute = "1us" }] }"#,
+        r#"{ set = { class = "rr:3" } }"#,
+        r#"{ repeat = 1, request = true, steps = [{ compute = "2us" }] }"#,
+        r#"{ set = { class = "deadline:2ms/10ms" } }"#,
+        r#"{ repeat = 1, request = true, steps = [{ compute = "3us" }] }"#,
+        r#"{ set = { nice = 0, class = "other" } }"#,
+        r#"{ repeat = 1, request = true, steps = [{ compute = "4us" }] }"#,
+    ];
+    assert_eq!(steps_of(phases), expected.join(" "));
+    let (task, _) = imported(phases);
+    let back = import(&export(&import(&thread(phases), "f").unwrap()).unwrap(), "f").unwrap();
+    assert_eq!(back.tasks[0].repeated, task.repeated, "it is written as it was read");
+}
+
+#[test]
+fn a_thread_reserves_cpu_time() {
+    let of = |more: &str| imported(&format!("\"policy\" : \"SCHED_DEADLINE\", {more}, \"run\" : 1"));
+    let (task, remarks) = of(r#""dl-runtime" : 3000, "dl-deadline" : 8000, "dl-period" : 10000"#);
+    assert_eq!(task.class.clone().map(|class| class.write()).as_deref(), Some("deadline:3ms/8ms/10ms"));
+    assert!(remarks.iter().all(|remark| !remark.contains("SCHED_DEADLINE")), "{remarks:?}");
+    let (whole, _) = of(r#""dl-runtime" : 3000, "dl-period" : 10000"#);
+    assert_eq!(whole.class.map(|class| class.write()).as_deref(), Some("deadline:3ms/10ms"));
+    let text = thread(
+        r#""policy" : "SCHED_DEADLINE", "dl-runtime" : 3000, "dl-deadline" : 8000, "dl-period" : 10000, "run" : 1"#,
+    );
+    let back = import(&export(&import(&text, "f").unwrap()).unwrap(), "f").unwrap();
+    assert_eq!(back.tasks[0].class, task.class);
 }
 
 #[test]

@@ -8,6 +8,7 @@ use super::{
 use crate::{
     cpuset::CpuSet,
     distribution::Distribution,
+    reservation::Reservation,
     scenario::{Change, ControlGroup, ScenarioError, Step, Task, Text, True, did_you_mean},
     time::Time,
     workload::{Class, Origin, Overrun},
@@ -19,16 +20,18 @@ const PROPERTIES: [&str; 9] =
     ["instance", "delay", "loop", "policy", "priority", "cpus", "phases", "taskgroup", "dl-runtime"];
 /// Properties of a thread alone.
 const OF_THREADS: [&str; 3] = ["instance", "delay", "phases"];
-/// Properties that change nothing here, and why.
+/// Properties that change nothing here, and why; those of the class deadline do in that class.
 const WITHOUT_EFFECT: [(&str, &str); 7] = [
     ("util_min", "the frequency of CPUs"),
     ("util_max", "the frequency of CPUs"),
     ("nodes_membind", "where memory lies"),
-    ("dl-period", "SCHED_DEADLINE"),
-    ("dl-deadline", "SCHED_DEADLINE"),
-    ("period", "SCHED_DEADLINE"),
-    ("deadline", "SCHED_DEADLINE"),
+    ("dl-period", DEADLINE),
+    ("dl-deadline", DEADLINE),
+    ("period", DEADLINE),
+    ("deadline", DEADLINE),
 ];
+/// The class of tasks that reserve CPU time.
+const DEADLINE: &str = "SCHED_DEADLINE";
 /// Keys of the language that rt-app had before 1.0.
 const OLD: [&str; 2] = ["exec", "lock_order"];
 /// What rt-app's `mem` and `iorun` take here: bytes in a nanosecond, and a call that writes to nowhere.
@@ -59,7 +62,6 @@ pub(super) fn control_groups(roles: &[Task]) -> Vec<ControlGroup> {
 }
 
 /// How a thread is scheduled, as far as a phase can change it.
-#[derive(Clone, PartialEq)]
 struct Scheduling {
     class: Class,
     nice: i64,
@@ -69,9 +71,14 @@ struct Scheduling {
 /// What a phase changes.
 struct Phase {
     cpus: CpuSet,
+    class: Option<Class>,
     nice: Option<i64>,
     slice: Option<Time>,
     group: Option<String>,
+}
+
+fn is_deadline(policy: &Member) -> bool {
+    matches!(&policy.node.value, Value::Text(policy) if policy == DEADLINE)
 }
 
 impl Importer<'_> {
@@ -148,11 +155,10 @@ impl Importer<'_> {
         Ok(())
     }
 
-    /// Policy and priority: the nice value of the fair classes, the priority of the real-time classes.
+    /// Policy and priority: what the class deadline reserves, the nice value of the fair classes, the priority of the real-time classes.
     fn scheduling(&self, members: &[Member], default: Class) -> Result<Scheduling, ScenarioError> {
-        let is_deadline = |m: &Member| matches!(&m.node.value, Value::Text(policy) if policy == "SCHED_DEADLINE");
         if let Some(m) = find(members, "policy").filter(|m| is_deadline(m)) {
-            return self.whole_cpu(m, members);
+            return self.reservation(m, members);
         }
         let class = find(members, "policy").map_or(Ok(default), |m| self.class(m))?;
         let slice = match find(members, "dl-runtime") {
@@ -173,18 +179,26 @@ impl Importer<'_> {
         Ok(Scheduling { class, nice, slice })
     }
 
-    /// A reservation that never runs out comes before all others, as the highest real-time priority does.
-    fn whole_cpu(&self, policy: &Member, members: &[Member]) -> Result<Scheduling, ScenarioError> {
-        let of = |key| find(members, key).map(|m| self.integer(m)).transpose();
-        let runtime = of("dl-runtime")?.or(of("runtime")?).unwrap_or(0);
-        let period = of("dl-period")?.or(of("period")?).filter(|period| *period > 0).unwrap_or(runtime);
-        if runtime == 0 || runtime != period {
-            let message =
-                "SCHED_DEADLINE cannot be carried over unless it reserves a whole CPU: there is no such class";
-            return Err(self.wrong(policy.node.byte, message));
-        }
-        self.remark("a SCHED_DEADLINE that reserves a whole CPU becomes fifo:99, which comes before all others, too");
-        Ok(Scheduling { class: Class::Fifo(99), nice: 0, slice: None })
+    /// The period is as long as the runtime where the file does not say it, and the deadline as long as the period. A
+    /// reservation of a whole CPU never runs out and comes before all others, as the highest real-time priority does.
+    fn reservation(&self, policy: &Member, members: &[Member]) -> Result<Scheduling, ScenarioError> {
+        let of = |keys: [&str; 2]| {
+            let member = keys.iter().find_map(|key| find(members, key));
+            member.map(|m| self.microseconds(m)).transpose().map(|time| time.filter(|time| *time > Time::ZERO))
+        };
+        let runtime = of(["dl-runtime", "runtime"])?.unwrap_or(Time::ZERO);
+        let period = of(["dl-period", "period"])?.unwrap_or(runtime);
+        let deadline = of(["dl-deadline", "deadline"])?.unwrap_or(period);
+        let class = if runtime > Time::ZERO && runtime == period {
+            self.remark(
+                "a SCHED_DEADLINE that reserves a whole CPU becomes fifo:99, which comes before all others, too",
+            );
+            Class::Fifo(99)
+        } else {
+            let reservation = Reservation::new(runtime, deadline, period);
+            Class::Deadline(reservation.map_err(|why| self.wrong(policy.node.byte, format!("SCHED_DEADLINE: {why}")))?)
+        };
+        Ok(Scheduling { class, nice: 0, slice: None })
     }
 
     /// The control group of a taskgroup, "/" for the root; nothing where the name is empty.
@@ -277,13 +291,18 @@ impl Importer<'_> {
         for phase in phases {
             let inside = self.object(&phase.node, &format!("the phase \"{}\"", phase.key))?;
             let cpus = find(inside, "cpus").map_or(Ok(own.clone()), |m| self.cpus(m))?;
-            let (nice, slice) = self.rescheduled(inside, &of_thread)?;
+            let scheduling = self.rescheduled(inside, &of_thread)?;
+            let class = scheduling.as_ref().map(|scheduling| scheduling.class);
+            let is_weighted = |scheduling: &&Scheduling| matches!(scheduling.class, Class::Other | Class::Batch);
+            let nice = scheduling.as_ref().filter(is_weighted).map(|scheduling| scheduling.nice);
+            let slice = scheduling.and_then(|scheduling| scheduling.slice);
             let group = find(inside, "taskgroup").map(|m| self.control_group(m)).transpose()?.flatten();
-            all.push(Phase { cpus, nice, slice, group });
+            all.push(Phase { cpus, class, nice, slice, group });
         }
         if let [phase] = all.as_slice() {
             task.cpus = Some(Text(phase.cpus.clone())).filter(|_| task.cpus.is_some() || phase.cpus != own);
-            task.nice = phase.nice.or(task.nice).filter(|nice| *nice != 0);
+            task.class = phase.class.map(Text).or(task.class.take()).filter(|class| class.0 != Class::Other);
+            task.nice = phase.nice.or(task.nice.filter(|_| phase.class.is_none())).filter(|nice| *nice != 0);
             task.slice = phase.slice.map(Text).or(task.slice.take());
             task.control_group = phase.group.clone().or(task.control_group.take()).filter(|group| group != "/");
             return Ok(vec![Vec::new()]);
@@ -293,49 +312,43 @@ impl Importer<'_> {
         if let Some(phase) = all.first().filter(|_| moves || task.cpus.is_some() || all[0].cpus != own) {
             task.cpus = Some(Text(phase.cpus.clone()));
         }
-        let reweights = all.iter().any(|phase| phase.nice.is_some_and(|nice| nice != of_thread.nice));
+        let changes_class = all.iter().any(|phase| phase.class.is_some_and(|class| class != of_thread.class));
+        let reweights = changes_class || all.iter().any(|phase| phase.nice.is_some_and(|nice| nice != of_thread.nice));
         let reslices = all.iter().any(|phase| phase.slice.is_some() && phase.slice != of_thread.slice);
         let step = |phase: Phase| {
             let cpus = moves.then_some(Text(phase.cpus));
+            let class = phase.class.filter(|_| changes_class).map(Text);
             let nice = phase.nice.filter(|_| reweights);
             let slice = phase.slice.filter(|_| reslices).map(Text);
-            let set = (cpus.is_some() || nice.is_some() || slice.is_some())
-                .then_some(Step::Set { set: Change { cpus, nice, class: None, slice } });
+            let set = (cpus.is_some() || class.is_some() || nice.is_some() || slice.is_some())
+                .then_some(Step::Set { set: Change { cpus, nice, class, slice } });
             set.into_iter().chain(phase.group.map(|join| Step::Join { join })).collect()
         };
         Ok(all.into_iter().map(step).collect())
     }
 
-    /// The nice value and the slice that a phase sets. One that says a policy without a priority has that policy's default; one
+    /// Class, nice value and slice that a phase sets. One that says a policy without a priority has that policy's default; one
     /// that says neither changes nothing, not even the slice (`_set_thread_cfs`).
-    fn rescheduled(
-        &self,
-        phase: &[Member],
-        of_thread: &Scheduling,
-    ) -> Result<(Option<i64>, Option<Time>), ScenarioError> {
-        let Some(said) = ["policy", "priority"].iter().find_map(|key| find(phase, key)) else {
+    fn rescheduled(&self, phase: &[Member], of_thread: &Scheduling) -> Result<Option<Scheduling>, ScenarioError> {
+        if ["policy", "priority"].iter().all(|key| find(phase, key).is_none()) {
             if find(phase, "dl-runtime").is_some() {
                 self.remark(
                     "\"dl-runtime\" in a phase without \"policy\" and \"priority\" changes nothing, as in rt-app",
                 );
             }
-            return Ok((None, None));
-        };
-        let scheduling = self.scheduling(phase, of_thread.class)?;
-        if scheduling.class != of_thread.class {
-            let message = format!("\"{}\" that changes the class in a phase cannot be carried over", said.key);
-            return Err(self.wrong(said.byte, message));
+            return Ok(None);
         }
-        let is_weighted = matches!(of_thread.class, Class::Other | Class::Batch);
-        Ok((is_weighted.then_some(scheduling.nice), scheduling.slice))
+        self.scheduling(phase, of_thread.class).map(Some)
     }
 
     /// All members that are no events must be known.
     fn properties(&self, members: &[Member]) -> Result<(), ScenarioError> {
+        let reserves = find(members, "policy").is_some_and(is_deadline);
         for m in members.iter().filter(|m| event(&m.key).is_none()) {
-            if let Some((key, what)) = WITHOUT_EFFECT.iter().find(|(key, _)| *key == m.key) {
+            let without_effect = WITHOUT_EFFECT.iter().find(|(key, _)| *key == m.key);
+            if let Some((key, what)) = without_effect.filter(|(_, what)| *what != DEADLINE || !reserves) {
                 self.remark(format!("\"{key}\" is about {what} and changes nothing here"));
-            } else if !PROPERTIES.contains(&m.key.as_str()) {
+            } else if without_effect.is_none() && !PROPERTIES.contains(&m.key.as_str()) {
                 let hint = did_you_mean(&m.key, PROPERTIES.iter().copied().chain(EVENTS.map(|(name, _)| name)));
                 return Err(self.wrong(m.byte, format!("unknown event or property \"{}\"{hint}", m.key)));
             }

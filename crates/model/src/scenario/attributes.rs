@@ -21,7 +21,7 @@ pub(crate) fn nice(nice: Option<i64>, class: Class) -> Result<i8, Wrong> {
     match nice {
         None => Ok(0),
         Some(_) if class.is_realtime() => {
-            Err("a nice value means nothing in the classes fifo and rr: remove it".into())
+            Err("a nice value means nothing in the classes fifo, rr and deadline: remove it".into())
         }
         Some(nice @ -20..=19) => Ok(nice as i8),
         Some(nice) => Err(format!("nice {nice} does not exist: write from -20 (most) to 19 (least)")),

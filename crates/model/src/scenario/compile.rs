@@ -6,7 +6,7 @@ use super::{
     quantity::can_take_time,
     recorded,
     requests::Works,
-    source,
+    reservations, source,
     step::{Changes, Effect, unknown_name},
     toml_text::{unfit_name, unfit_text},
     waits,
@@ -73,6 +73,7 @@ pub(crate) fn workload(scenario: &Scenario) -> Result<Workload, Fault> {
     hotplug::roles(&hotplug, &roles, &at)?;
     hotplug::groups(&hotplug, &scenario.control_groups, &root.key("control_group"))?;
     control_group::inherit(&mut roles, &control_groups, &at)?;
+    reservations::check((&roles, &objects, &hotplug), machine.cpus(), &at)?;
     // What was recorded has happened, so it can.
     if scenario.tasks.iter().all(|task| task.recorded.is_none()) {
         waits::run(scenario, &infos, &numbers, &names, &objects)?;

@@ -172,7 +172,7 @@ fn path(path: &str) -> Result<(), String> {
     }
     if !path.split('/').all(is_name) {
         let shown = path.chars().take(80).collect::<String>();
-        return Err(format!("`{shown}` is no path: write names of letters, digits, _ and -, with / between them"));
+        return Err(format!("`{shown}` is not a path: write names of letters, digits, _ and -, with / between them"));
     }
     match path.split('/').count() as u32 {
         depth if depth > MAX_DEPTH => Err(format!("{depth} levels are too many: at most {MAX_DEPTH}")),

@@ -57,10 +57,10 @@ fn what_no_kernel_takes_is_refused_with_its_place() {
         (group("cpus = \"0-3\"\npartition = \"root\""), HOG, "this leaves no CPU to the root"),
         (group("weight = 5\nsystemd = { CPUQuota = \"5%\" }"), HOG, "say what `weight`, `nice`, `idle` and `max` say"),
         (group("systemd = { CPUWeight = 0 }"), HOG, "a weight of 0 does not exist"),
-        (group("kubernetes = { limits = \"two\" }"), HOG, "`two` is no amount of CPUs"),
+        (group("kubernetes = { limits = \"two\" }"), HOG, "`two` is not an amount of CPUs"),
         (group("[[control_group]]\npath = \"a\""), HOG, "there are two control groups `a`"),
-        (group("[[control_group]]\npath = \"a//b\""), HOG, "`a//b` is no path"),
-        (group("[[control_group]]\npath = \"a.b\""), HOG, "`a.b` is no path"),
+        (group("[[control_group]]\npath = \"a//b\""), HOG, "`a//b` is not a path"),
+        (group("[[control_group]]\npath = \"a.b\""), HOG, "`a.b` is not a path"),
         (group("[[control_group]]\npath = \"1/2/3/4/5/6/7/8/9\""), HOG, "9 levels are too many: at most 8"),
         (
             group("cpus = \"0\""),

@@ -214,12 +214,49 @@ pub(crate) fn with_remedy(message: &str) -> String {
         [("u32", "a whole number from 0 to 4294967295"), ("u64", "a whole number from 0"), ("i64", "a whole number")]
     {
         if let Some(found) = message.strip_suffix(rust).and_then(|m| m.strip_suffix(", expected ")) {
-            let found = found.trim_start_matches("invalid value: ").trim_start_matches("invalid type: ");
-            return format!("{found} does not fit here: write {plain}");
+            return format!("{} does not fit here: write {plain}", found_here(found));
         }
     }
-    message.into()
+    match message.strip_prefix("invalid type: ").and_then(|m| m.rsplit_once(", expected ")) {
+        Some(("map", "a sequence")) => {
+            "this is one table where several can be: write its name in two pairs of brackets, as in [[task]]".into()
+        }
+        Some((found, expected)) => format!("{} does not fit here: write {}", found_here(found), wanted(expected)),
+        None => message.into(),
+    }
 }
+
+/// What the TOML reader has found, in the words of TOML.
+fn found_here(found: &str) -> String {
+    let found = found.trim_start_matches("invalid value: ").trim_start_matches("invalid type: ");
+    match found.split_once('`').and_then(|(kind, value)| Some((kind, value.strip_suffix('`')?))) {
+        // A number in all its digits is longer than what somebody wrote.
+        Some(("floating point ", value)) if value.len() > LONGEST_NUMBER => {
+            value.parse::<f64>().map_or_else(|_| found.into(), |value| format!("`{value:e}`"))
+        }
+        Some((_, value)) => format!("`{value}`"),
+        None => match found {
+            "map" => "a table".into(),
+            "sequence" => "a list".into(),
+            _ => found.trim_start_matches("string ").into(),
+        },
+    }
+}
+
+/// The same of what it expects.
+fn wanted(expected: &str) -> &str {
+    match expected {
+        "a sequence" => "a list, as in [1, 2]",
+        "a map" => "a table, as in { key = 1 }",
+        "a boolean" => "true or false",
+        "a string" => "a text in quotes",
+        _ if expected.starts_with("struct ") => "a table, as in { key = 1 }",
+        _ => expected,
+    }
+}
+
+/// The most digits of a number that is shown as it is.
+const LONGEST_NUMBER: usize = 20;
 
 #[cfg(test)]
 mod tests {
@@ -258,8 +295,17 @@ mod tests {
         assert_eq!(with_remedy("unknown variant `x`, expected `a` or `b`"), "`x` is not known here: write a or b");
         assert_eq!(
             with_remedy("invalid value: integer `-1`, expected u32"),
-            "integer `-1` does not fit here: write a whole number from 0 to 4294967295"
+            "`-1` does not fit here: write a whole number from 0 to 4294967295"
         );
+        for (message, told) in [
+            ("invalid type: map, expected a sequence", "write its name in two pairs of brackets"),
+            ("invalid type: string \"5ms\", expected struct Io", "\"5ms\" does not fit here: write a table"),
+            ("invalid type: string \"5\", expected a sequence", "\"5\" does not fit here: write a list"),
+            ("invalid type: integer `1`, expected a boolean", "`1` does not fit here: write true or false"),
+            ("invalid type: floating point `100000000000000000000000.0`, expected u64", "`1e23` does not fit here"),
+        ] {
+            assert!(with_remedy(message).contains(told), "{}", with_remedy(message));
+        }
         assert_eq!(with_remedy("missing field `name`"), "the key `name` is missing: add it");
     }
 }

@@ -21,6 +21,7 @@ mod program;
 mod quantity;
 mod recorded;
 mod requests;
+mod reservations;
 mod runtimes;
 mod source;
 mod step;

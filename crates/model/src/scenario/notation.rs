@@ -4,6 +4,8 @@ use crate::{
     cpuset::CpuSet,
     ids::CpuId,
     machine::{MAX_CPUS, Topology},
+    reservation::Reservation,
+    time::Time,
     workload::Class,
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -104,18 +106,27 @@ impl<T: Notation> JsonSchema for Text<T> {
 
 impl Notation for Class {
     const NAME: &'static str = "Class";
-    const ABOUT: &'static str =
-        "a scheduling class: other, batch, idle, or fifo and rr with a priority from 1 to 99 as in \"fifo:50\"";
-    const PATTERN: &'static str = "^(other|batch|idle|(fifo|rr):[1-9][0-9]?)$";
+    const ABOUT: &'static str = "a scheduling class: other, batch, idle, fifo and rr with a priority from 1 to 99 as in \"fifo:50\", or deadline \
+         with what it reserves as in \"deadline:6ms/20ms\" (runtime, period) and \"deadline:6ms/15ms/20ms\" (runtime, \
+         deadline, period)";
+    const PATTERN: &'static str = "^(other|batch|idle|(fifo|rr):[1-9][0-9]?|deadline:[^/]+(/[^/]+){1,2})$";
 
     fn read(text: &str) -> Result<Class, String> {
-        let wrong = || format!("`{text}` is no scheduling class: write other, batch, idle, \"fifo:50\" or \"rr:10\"");
+        let wrong = || {
+            format!(
+                "`{text}` is not a scheduling class: write other, batch, idle, \"fifo:50\", \"rr:10\" or \"deadline:6ms/20ms\""
+            )
+        };
         match text {
             "other" => return Ok(Class::Other),
             "batch" => return Ok(Class::Batch),
             "idle" => return Ok(Class::Idle),
             "fifo" | "rr" => return Err(format!("`{text}` needs a priority from 1 to 99: write \"{text}:10\"")),
+            "deadline" => return Err(RESERVES.into()),
             _ => {}
+        }
+        if let Some(reservation) = text.strip_prefix("deadline:") {
+            return reserved(reservation).map(Class::Deadline);
         }
         let (name, priority) = text.split_once(':').ok_or_else(wrong)?;
         let class = match name {
@@ -125,7 +136,7 @@ impl Notation for Class {
         };
         match priority.parse() {
             Ok(priority @ 1..=99) => Ok(class(priority)),
-            _ => Err(format!("`{priority}` is no real-time priority: write one from 1 (low) to 99 (high)")),
+            _ => Err(format!("`{priority}` is not a real-time priority: write one from 1 (low) to 99 (high)")),
         }
     }
 
@@ -136,7 +147,26 @@ impl Notation for Class {
             Class::Idle => "idle".into(),
             Class::Fifo(priority) => format!("fifo:{priority}"),
             Class::RoundRobin(priority) => format!("rr:{priority}"),
+            Class::Deadline(reservation) => {
+                let (runtime, deadline, period) = (reservation.runtime(), reservation.deadline(), reservation.period());
+                let deadline = (deadline != period).then(|| format!("/{deadline}")).unwrap_or_default();
+                format!("deadline:{runtime}{deadline}/{period}")
+            }
         }
+    }
+}
+
+/// How the class deadline is written.
+const RESERVES: &str = "`deadline` needs what it reserves: write \"deadline:6ms/20ms\" for 6 ms of each 20 ms, or \
+                        \"deadline:6ms/15ms/20ms\" where they have to be had within 15 ms";
+
+/// What a task of the class deadline reserves: runtime and period, or runtime, deadline and period.
+fn reserved(text: &str) -> Result<Reservation, String> {
+    let times = text.split('/').map(Time::read).collect::<Result<Vec<_>, _>>()?;
+    match times[..] {
+        [runtime, period] => Reservation::new(runtime, period, period),
+        [runtime, deadline, period] => Reservation::new(runtime, deadline, period),
+        _ => Err(RESERVES.into()),
     }
 }
 
@@ -211,7 +241,7 @@ impl Notation for Topology {
     const PATTERN: &'static str = "^[0-9]+n[0-9]+l[0-9]+c[0-9]+t$";
 
     fn read(text: &str) -> Result<Topology, String> {
-        let wrong = || format!("`{text}` is no topology: write {}", Self::ABOUT);
+        let wrong = || format!("`{text}` is not a topology: write {}", Self::ABOUT);
         let mut rest = text;
         let mut part = |letter: char| {
             let (number, after) = rest.split_once(letter).ok_or_else(wrong)?;
@@ -251,7 +281,14 @@ mod tests {
         for class in [Class::Other, Class::Batch, Class::Idle, Class::Fifo(99), Class::RoundRobin(1)] {
             assert_eq!(Class::read(&class.write()), Ok(class));
         }
-        for (text, part) in [("fifo", "priority"), ("rr:0", "from 1"), ("fifo:100", "to 99"), ("cfs", "no scheduling")]
+        for text in ["deadline:6ms/20ms", "deadline:6ms/15ms/20ms"] {
+            assert_eq!(Class::read(text).map(|class| class.write()).as_deref(), Ok(text));
+        }
+        for text in ["deadline", "deadline:6ms", "deadline:", "deadline:6ms/5ms", "deadline:1ms/2ms/3ms/4ms"] {
+            assert!(Class::read(text).is_err(), "{text}");
+        }
+        for (text, part) in
+            [("fifo", "priority"), ("rr:0", "from 1"), ("fifo:100", "to 99"), ("cfs", "not a scheduling")]
         {
             assert!(Class::read(text).unwrap_err().contains(part), "{text}");
         }

@@ -349,7 +349,8 @@ fn pace(period: Time, [offset, deadline]: [Option<Time>; 2], timer: u32, at: &At
         return Err(at.key("period").fault("a period of no time never ends: write a longer one"));
     }
     if let Some(offset) = offset.filter(|offset| *offset >= period) {
-        let message = format!("an offset of {offset} is no part of the period of {period}: write a shorter one");
+        let message =
+            format!("an offset of {offset} is as long as the period of {period}, or longer: write a shorter one");
         return Err(at.key("offset").fault(message));
     }
     if deadline == Some(Time::ZERO) {

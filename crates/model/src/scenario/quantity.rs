@@ -82,7 +82,7 @@ impl Notation for Distribution {
                 "`{text}`: lognormal takes the median and the deviation of the logarithm, as in \"lognormal(2ms, 0.5)\""
             )),
             ("choice", parts) => choice(text, parts),
-            (name, _) => Err(format!("`{name}` is no distribution: there are exp, uniform, lognormal and choice")),
+            (name, _) => Err(format!("`{name}` is not a distribution: there are exp, uniform, lognormal and choice")),
         }
     }
 
@@ -105,6 +105,10 @@ impl Notation for Distribution {
 }
 
 fn without_unit(number: &dyn fmt::Display) -> String {
+    let text = number.to_string();
+    if text.starts_with('-') {
+        return format!("the time {text} is negative: times start at 0");
+    }
     format!("the time {number} has no unit: write \"{number}ms\" (units: ns, us, ms, s, min)")
 }
 
@@ -118,7 +122,7 @@ fn quantity(text: &str, scale: u64, whole: &str) -> Result<u64, String> {
     }
     let (integer, fraction) = number.split_once('.').unwrap_or((number, "0"));
     if integer.is_empty() || fraction.is_empty() || fraction.contains('.') {
-        return Err(format!("`{text}` is no time: write a number and a unit, as in \"250ms\""));
+        return Err(format!("`{text}` is not a time: write a number and a unit, as in \"250ms\""));
     }
     let length = match UNITS.iter().find(|(name, _)| *name == unit) {
         Some((_, ns)) => ns * scale,
@@ -165,7 +169,7 @@ fn uniform(low: Time, high: Time) -> Result<Distribution, String> {
 fn lognormal(median: Time, sigma: &str) -> Result<Distribution, String> {
     match sigma.parse::<f64>() {
         Ok(value) if (0.0..=10.0).contains(&value) => Ok(Distribution::Lognormal(median, value)),
-        _ => Err(format!("`{sigma}` is no deviation of a logarithm: write a number from 0 to 10 without unit")),
+        _ => Err(format!("`{sigma}` is not a deviation of a logarithm: write a number from 0 to 10 without unit")),
     }
 }
 
@@ -179,7 +183,7 @@ fn choice(text: &str, parts: &[&str]) -> Result<Distribution, String> {
             Ok(p) if p > 0.0 && p <= 1.0 => values.push((Time::read(time)?, p)),
             _ => {
                 return Err(format!(
-                    "`{}` in `{text}` is no probability: it lies above 0 and up to 1",
+                    "`{}` in `{text}` is not a probability: it lies above 0 and up to 1",
                     probability.trim()
                 ));
             }
@@ -235,10 +239,10 @@ mod tests {
             ("99999999999999999999999999999999999999s", "too long"),
             ("5sec", "not a unit of time"),
             ("5m", "not a unit of time"),
-            ("ms", "no time"),
-            (".5s", "no time"),
-            ("1..5s", "no time"),
-            ("", "no time"),
+            ("ms", "not a time"),
+            (".5s", "not a time"),
+            ("1..5s", "not a time"),
+            ("", "not a time"),
             ("1ps", "not a unit of time"),
         ] {
             let error = Time::read(text).unwrap_err();
@@ -254,16 +258,16 @@ mod tests {
         for (text, part) in [
             ("exp(21)", "no unit"),
             ("exp(0ms)", "must be longer"),
-            ("exp()", "no time"),
+            ("exp()", "not a time"),
             ("exp(1ms, 2ms)", "takes the mean"),
             ("exp(1ms", "closing"),
-            ("normal(1ms)", "no distribution"),
+            ("normal(1ms)", "not a distribution"),
             ("uniform(3ms, 1ms)", "shorter time first"),
             ("lognormal(2ms, -1)", "deviation"),
             ("lognormal(2ms, NaN)", "deviation"),
             ("choice(1ms: 0.5)", "add up to 0.5"),
             ("choice(1ms)", "needs a probability"),
-            ("choice(1ms: 2)", "no probability"),
+            ("choice(1ms: 2)", "not a probability"),
         ] {
             let error = Distribution::read(text).unwrap_err();
             assert!(error.contains(part), "{text}: {error}");

@@ -78,7 +78,7 @@ impl Notation for MilliCpus {
     const PATTERN: &'static str = r"^\s*([0-9]+m|[0-9]+(\.[0-9]{1,3})?)\s*$";
 
     fn read(text: &str) -> Result<MilliCpus, String> {
-        let wrong = || format!("`{text}` is no amount of CPUs: write \"500m\" or \"1.5\"");
+        let wrong = || format!("`{text}` is not an amount of CPUs: write \"500m\" or \"1.5\"");
         let text = text.trim();
         let millis = match text.strip_suffix('m') {
             Some(millis) => millis.parse().map_err(|_| wrong())?,
@@ -118,7 +118,7 @@ impl Notation for Percentage {
         };
         match text.trim().strip_suffix('%').and_then(|number| hundredths(number.trim())) {
             Some(part @ 1..=10_000_000_000) => Ok(Percentage(part)),
-            _ => Err(format!("`{text}` is no quota of a unit: write \"50%\" for half a CPU")),
+            _ => Err(format!("`{text}` is not a quota of a unit: write \"50%\" for half a CPU")),
         }
     }
 

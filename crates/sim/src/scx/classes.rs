@@ -51,6 +51,7 @@ impl Sim {
             (false, true) => self.leave_policy(slot, state),
             (false, false) => return self.while_dequeued(slot, |sim| sim.note_class(slot, class, is_own)),
         }
+        self.core.end_reservation(slot);
         self.note_class(slot, class, is_own);
         if !class.is_realtime() {
             return self.enter_policy(slot, state);
@@ -115,7 +116,10 @@ impl Sim {
     /// It has its CPU already. Those of a higher priority that wait there come first.
     fn stay_as_realtime(&mut self, slot: u32, before: Class) {
         let cpu = self.core.entity(slot).cpu;
-        self.core.begin_periods();
+        match self.core.entity(slot).class.reservation() {
+            Some(reservation) => _ = self.core.begin_reservation(slot, reservation),
+            None => self.core.begin_periods(),
+        }
         self.core.entity_mut(slot).realtime_slice_ns = 0;
         self.refill(slot);
         if !before.is_realtime() {

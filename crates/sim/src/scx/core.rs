@@ -428,6 +428,7 @@ impl Core {
                 time: Time(self.world.now_ns),
                 is_stall: kind == SCX_EXIT_ERROR_STALL,
                 message: message.into(),
+                printed: Vec::new(),
             };
             self.exit = Some(Exit { kind, code, failure });
             self.world.has_to_end = true;

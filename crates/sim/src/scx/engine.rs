@@ -5,10 +5,10 @@ use super::cpu::{Cpu, NONE};
 use super::ops::Op;
 use super::policy::{Halt, Sim};
 use super::restless::Unrest;
-use crate::error::RunError;
+use crate::error::{PolicyFailure, RunError};
 use crate::world::{Wake, timers::Due};
 use crate::{Control, Outcome};
-use schedlab_model::{time::Time, trace::*};
+use schedlab_model::{time::Time, trace::*, workload::Class};
 
 /// How many turns, or policy instructions, pass between two checks for a stop. It makes no difference to what
 /// happens.
@@ -131,6 +131,7 @@ impl Sim {
         match due {
             Due::Release => self.release_held(),
             Due::RealtimePeriod => self.begin_realtime_period(),
+            Due::Replenish(slot) => self.replenish(slot),
             Due::Policy(..) if self.restless.goes_on(&self.core.world) == Some(Unrest::Policy) => {
                 let message =
                     "its timer is due again and again and no time goes by: each time asks for the next at once";
@@ -362,22 +363,22 @@ impl Sim {
             return limit_due;
         }
         let entity = self.core.entity(c.current);
-        let slice = match entity.is_realtime() {
-            true if entity.class_has_slice() => entity.realtime_slice_ns,
-            true => u64::MAX,
-            false => entity.task().scx.slice,
+        let slice = match entity.class {
+            Class::Deadline(_) => self.core.reserved_ns(c.current),
+            Class::RoundRobin(_) => entity.realtime_slice_ns,
+            Class::Fifo(_) => u64::MAX,
+            Class::Other | Class::Batch | Class::Idle => entity.task().scx.slice,
         };
-        let machine = &self.core.machine;
         let slice_end = c.accounted_ns.saturating_add(slice).max(self.core.world.now_ns);
-        let ends_at_ticks = machine.tick > Time::ZERO && slice != u64::MAX;
-        limit_due.min(if ends_at_ticks { machine.next_tick(slice_end) } else { slice_end })
+        let ends_at_ticks = slice != u64::MAX && self.core.ends_at_ticks(entity.class);
+        limit_due.min(if ends_at_ticks { self.core.machine.next_tick(slice_end) } else { slice_end })
     }
 
     /// A slice that is used up ends, unless that waits for a tick.
     #[inline]
     fn end_slice(&mut self, cpu: u32) {
-        let machine = &self.core.machine;
-        if machine.tick == Time::ZERO || machine.ticks_at(self.core.world.now_ns) {
+        let class = self.core.current(cpu).map_or(Class::Other, |slot| self.core.entity(slot).class);
+        if !self.core.ends_at_ticks(class) || self.core.machine.ticks_at(self.core.world.now_ns) {
             self.core.cpu_mut(cpu).need_resched = true;
             self.choose_with_others(cpu);
         }
@@ -386,10 +387,11 @@ impl Sim {
     #[inline]
     fn slice_is_over(&self, slot: u32) -> bool {
         let entity = self.core.entity(slot);
-        if entity.is_realtime() {
-            entity.class_has_slice() && entity.realtime_slice_ns == 0
-        } else {
-            entity.task().scx.slice == 0
+        match entity.class {
+            Class::Deadline(_) => self.core.reserved_ns(slot) == 0,
+            Class::RoundRobin(_) => entity.realtime_slice_ns == 0,
+            Class::Fifo(_) => false,
+            Class::Other | Class::Batch | Class::Idle => entity.task().scx.slice == 0,
         }
     }
 
@@ -434,7 +436,8 @@ impl Sim {
         }
         self.dismiss();
         if let Some(exit) = &self.core.exit {
-            return Err(RunError::Policy(exit.failure.clone()));
+            let printed = std::mem::take(&mut self.printed);
+            return Err(RunError::Policy(PolicyFailure { printed, ..exit.failure.clone() }));
         }
         if let Some(halt) = self.halt {
             return Err(halt.error(&self.core.world));

@@ -144,11 +144,6 @@ impl Entity {
         self.class.is_realtime()
     }
 
-    /// Real-time priority, 0 for all others.
-    pub fn priority(&self) -> u8 {
-        self.class.priority()
-    }
-
     /// What policies see of the task.
     #[inline]
     pub fn task(&self) -> &GuestTask {

@@ -267,6 +267,7 @@ impl Sim {
         }
         self.core.entity_mut(slot).state = State::Sleeping;
         self.schedule(cpu, Some(Reason::Exited));
+        self.core.end_reservation(slot);
         if !realtime {
             self.call(Op::Disable, cpu, NONE, [address]);
         }
@@ -304,6 +305,7 @@ pub(super) fn fill_class(task: &mut GuestTask, class: Class, nice: i8) {
         Class::RoundRobin(_) => 2,
         Class::Batch => 3,
         Class::Idle => 5,
+        Class::Deadline(_) => 6,
     };
     task.rt_priority = u32::from(class.priority());
     if class.is_realtime() {
@@ -312,9 +314,9 @@ pub(super) fn fill_class(task: &mut GuestTask, class: Class, nice: i8) {
     }
 }
 
-/// The kernel's priority of a task of a real-time class.
+/// The kernel's priority of a task of a real-time class; those of the class deadline all have one above all others.
 pub(super) fn realtime_priority(class: Class) -> i32 {
-    99 - i32::from(class.priority())
+    if class.reservation().is_some() { -1 } else { 99 - i32::from(class.priority()) }
 }
 
 /// Sets what points to a parent.

@@ -155,6 +155,7 @@ fn prepare(workload: &Rc<Workload>, source: Source<'_>, options: &Options) -> Re
         }
         Source::Program(..) => realtime::SIMULATED,
     };
+    realtime::admit(workload, release)?;
     let memory = GuestMemory::new()?;
     let world = World::new(workload, &workload.machine.costs, options.seed);
     let mut core = core::Core::new(world, memory.clone(), release)?;

@@ -37,6 +37,8 @@ pub enum Due {
     Release,
     /// A period of throttling of real-time tasks is over.
     RealtimePeriod,
+    /// The task in this slot has its next period of CPU time.
+    Replenish(u32),
     /// The policy's timer with this index and generation.
     Policy(u32, u32),
     /// The tick at which a grace period of RCU begins or ends.
@@ -59,7 +61,7 @@ impl Due {
             | Due::Device(_)
             | Due::GracePeriod
             | Due::Statistics(_) => Class::Task,
-            Due::Release | Due::RealtimePeriod | Due::Hotplug(_) => Class::Release,
+            Due::Release | Due::RealtimePeriod | Due::Replenish(_) | Due::Hotplug(_) => Class::Release,
             Due::Policy(..) => Class::Policy,
             Due::Watchdog => Class::Watchdog,
         }

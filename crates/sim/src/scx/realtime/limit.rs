@@ -26,14 +26,6 @@ impl Limit {
         }
     }
 
-    /// Whether real-time tasks do not come first now.
-    pub fn holds_back(&self) -> bool {
-        match self {
-            Limit::Throttle(throttle) => throttle.is_throttled(),
-            Limit::Server(server) => server.serves(),
-        }
-    }
-
     /// Whether a server runs tasks of the policy.
     pub fn serves(&self) -> bool {
         matches!(self, Limit::Server(server) if server.serves())
@@ -44,10 +36,16 @@ impl Core {
     /// The running task was charged for that much, up to now. A class that has used up what it has loses the CPU.
     pub fn charge_class(&mut self, slot: u32, length_ns: u64) {
         let (cpu, is_realtime) = (self.entity(slot).cpu, self.entity(slot).is_realtime());
+        let reserves = self.entity(slot).class.reservation().is_some();
+        if reserves {
+            self.charge_reservation(slot, length_ns);
+        }
+        // A reservation counts as used where periods go by, which it does not begin (`sched_rt_bandwidth_account`).
+        let counts = is_realtime && (!reserves || self.realtime.has_periods);
         // What a CPU pays beforehand lies in the future.
         let now_ns = self.cpu(cpu).accounted_ns;
         let is_over = match &mut self.cpu_mut(cpu).limit {
-            Limit::Throttle(throttle) => is_realtime && throttle.spend(length_ns),
+            Limit::Throttle(throttle) => counts && throttle.spend(length_ns),
             Limit::Server(server) => !is_realtime && server.spend(now_ns, length_ns),
         };
         if is_over && (!is_realtime || self.throttle(cpu)) {
@@ -122,13 +120,14 @@ impl Core {
     pub fn limit_due_ns(&self, cpu: u32, from_ns: u64) -> u64 {
         let current = self.cpu(cpu).current;
         let is_realtime = current != NONE && self.entity(current).is_realtime();
+        let reserves = current != NONE && self.entity(current).class.reservation().is_some();
         let after = |left_ns: u64| match left_ns {
             u64::MAX => u64::MAX,
             left_ns if self.machine.tick.ns() > 0 => self.machine.next_tick(from_ns.saturating_add(left_ns)),
             left_ns => from_ns.saturating_add(left_ns),
         };
         match &self.cpu(cpu).limit {
-            Limit::Throttle(throttle) if is_realtime => after(throttle.left_ns()),
+            Limit::Throttle(throttle) if is_realtime && !reserves => after(throttle.left_ns()),
             Limit::Throttle(_) => u64::MAX,
             // There is no task to serve; so a machine on which nothing happens any more is still.
             Limit::Server(_) if current == NONE => u64::MAX,

@@ -1,26 +1,35 @@
-//! Real-time tasks (`SCHED_FIFO`, `SCHED_RR`): the kernel's own class above every policy (`kernel/sched/rt.c`).
+//! Real-time tasks: the kernel's own classes above every policy, fifo and rr (`SCHED_FIFO`, `SCHED_RR`: `kernel/sched/rt.c`), and
+//! above these deadline (`SCHED_DEADLINE`: `kernel/sched/deadline.c`).
 //!
-//! Each CPU keeps its waiting real-time tasks by priority; [`place`] says where one that wakes goes, [`push`] where those
-//! that wait go. So that the tasks of the policy do not starve, a kernel limits the class: [`limit`] keeps the account, by
-//! [`throttle`] or by a [`server`], as [`release`] says.
+//! Each CPU keeps its waiting real-time tasks by [`rank`]; [`place`] says where one that wakes goes, [`push`] where those
+//! that wait go. So that the tasks of the policy do not starve, a kernel limits fifo and rr: [`limit`] keeps the account, by
+//! [`throttle`] or by a [`server`], as [`release`] says. What a task of the class deadline has left of what it reserved is its
+//! [`budget`], and [`deadline`] has it rest when that is nothing.
 //!
 //! What differs from a kernel's:
 //!
 //! - CPUs that are to push when another one has room do so at the same instant, in the order of their number.
 //! - What the class or a server has used is seen to the nanosecond, or at the machine's ticks, and a period of throttling
 //!   ends with all that was used in it.
-//! - There are no deadline tasks, and each CPU has one server: that of the class for which the policy stands.
+//! - Each CPU has one server: that of the class for which the policy stands. While tasks with earlier deadlines keep it waiting, its
+//!   own deadline does not move.
+//! - A reservation ends with its task, and not at its 0-lag time.
 
+mod budget;
+mod deadline;
 mod limit;
 mod place;
 mod push;
+mod rank;
 mod release;
 mod server;
 mod throttle;
 
 pub use limit::Limit;
-pub use release::{Releases, Rules, SIMULATED, release_of};
+pub use rank::Rank;
+pub use release::{Releases, Rules, SIMULATED, admit, release_of};
 
+use self::budget::Budget;
 use super::consts::SCX_CPU_PREEMPT_RT;
 use super::core::Core;
 use super::cpu::NONE;
@@ -41,6 +50,8 @@ pub struct Realtime {
     pub exists: bool,
     /// The rules of the release.
     rules: Rules,
+    /// What tasks of the class deadline have left, by slot.
+    budgets: BTreeMap<u32, Budget>,
     /// By CPU, which one was chosen there last of several that are equally good.
     chosen: BTreeMap<u32, u32>,
     /// Whether periods of throttling go by.
@@ -52,20 +63,19 @@ pub struct Realtime {
 impl Realtime {
     /// Under rules, with real-time tasks or without.
     pub fn new(exists: bool, rules: Rules) -> Realtime {
-        Realtime { exists, rules, chosen: BTreeMap::new(), has_periods: false, queued: 0 }
+        Realtime { exists, rules, budgets: BTreeMap::new(), chosen: BTreeMap::new(), has_periods: false, queued: 0 }
     }
 }
 
 impl Core {
-    /// Puts a real-time task behind those of its priority, or before them.
+    /// Puts a real-time task behind those of its rank, or before them.
     fn queue_realtime(&mut self, slot: u32, first: bool) {
         self.realtime.queued += 1;
         self.entity_mut(slot).queued = self.realtime.queued;
-        let entity = self.entity(slot);
-        let (cpu, priority) = (entity.cpu, entity.priority());
+        let (cpu, rank) = (self.entity(slot).cpu, self.rank(slot));
         let at = self.cpus[cpu].realtime.partition_point(|&s| {
-            let other = self.entity(s).priority();
-            other > priority || (other == priority && !first)
+            let other = self.rank(s);
+            other > rank || (other == rank && !first)
         });
         self.cpus[cpu].realtime.insert(at, slot);
     }
@@ -84,16 +94,29 @@ impl Core {
         }
     }
 
-    /// Whether a task has blocked or ended.
+    /// Whether a task has blocked or ended, or rests.
     fn has_left(&self, slot: u32) -> bool {
-        self.entity(slot).state == State::Sleeping
+        self.entity(slot).state == State::Sleeping || self.rests(slot)
+    }
+
+    /// Whether a real-time task goes before the tasks of the policy, whose turn it may be.
+    fn precedes(&self, cpu: u32, rank: Rank) -> bool {
+        rank > self.cpu(cpu).limit.rank()
     }
 }
 
 impl Sim {
     /// A real-time task begins to want its CPU.
     pub fn enqueue_realtime(&mut self, slot: u32) {
-        self.core.begin_periods();
+        match self.core.entity(slot).class.reservation() {
+            Some(reservation) if !self.core.begin_reservation(slot, reservation) => return,
+            Some(_) => {}
+            None => self.core.begin_periods(),
+        }
+        self.queue_and_preempt(slot);
+    }
+
+    fn queue_and_preempt(&mut self, slot: u32) {
         self.core.queue_realtime(slot, false);
         if self.core.immediate.is_used {
             self.core.ask_for_immediate(self.core.entity(slot).cpu);
@@ -103,11 +126,15 @@ impl Sim {
 
     /// The real-time class chooses before the policy, unless it has used up what it may have. Whether it did.
     pub fn schedule_realtime(&mut self, cpu: u32, previous: u32, left: Option<Reason>) -> bool {
+        let rests = self.look_at_reservation(previous, left);
         self.pull_realtime(cpu, previous);
-        if !self.core.cpu(cpu).limit.holds_back() {
+        let runs = self.runs_realtime(previous);
+        let running = if runs { self.core.rank(previous) } else { Rank::Policy };
+        if self.core.precedes(cpu, running.max(self.core.first_waiting(cpu))) {
+            let left = if rests { left.or(Some(Reason::SliceEnd)) } else { left };
             return self.choose_realtime(cpu, previous, left);
         }
-        if self.runs_realtime(previous) {
+        if runs {
             let is_over = self.turn_is_over(previous, left);
             self.put_realtime(previous, is_over);
             self.core.cpu_mut(cpu).preempted = true;
@@ -170,7 +197,7 @@ impl Sim {
     /// Whether a running real-time task keeps its CPU.
     fn goes_on(&self, cpu: u32, slot: u32, left: Option<Reason>, makes_room: bool) -> bool {
         let Some(&best) = self.core.cpu(cpu).realtime.first() else { return true };
-        let (own, other) = (self.core.entity(slot).priority(), self.core.entity(best).priority());
+        let (own, other) = (self.core.rank(slot), self.core.rank(best));
         other < own || (other == own && !makes_room && !self.turn_is_over(slot, left))
     }
 

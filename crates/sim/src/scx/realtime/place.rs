@@ -1,44 +1,38 @@
-//! On which CPU a real-time task disturbs least: the lowest priority that runs there decides, then nearness
-//! (`select_task_rq_rt` and `find_lowest_rq` of `kernel/sched/rt.c`, `cpupri_find` of `kernel/sched/cpupri.c`).
+//! On which CPU a real-time task disturbs least: the lowest rank that runs there decides, then nearness
+//! (`select_task_rq_rt` and `find_lowest_rq` of `kernel/sched/rt.c`, `cpupri_find` of `kernel/sched/cpupri.c`; for deadlines
+//! `select_task_rq_dl` and `find_later_rq` of `kernel/sched/deadline.c`, `cpudl_find` of `kernel/sched/cpudeadline.c`).
 //!
-//! An idle CPU and one that runs a task of the policy are the same to this search, as in a kernel.
+//! An idle CPU and one that runs a task of the policy are the same to this search, as in a kernel. To a task of the class
+//! deadline so are CPUs that run fifo and rr.
 
+use super::Rank;
 use crate::scx::core::Core;
-use crate::scx::entity::State;
 use schedlab_model::{ids::CpuId, machine::Topology};
 
-/// Above every priority: a CPU whose server serves.
-const HIGHER: u8 = 100;
-
 impl Core {
-    /// The highest priority of the real-time tasks of a CPU, 0 without any. One that is about to leave is none of them.
-    pub fn realtime_level(&self, cpu: u32) -> u8 {
-        let running = self.current(cpu).filter(|&slot| self.entity(slot).state == State::Running);
-        let running = running.map_or(0, |slot| self.entity(slot).priority());
-        let waiting = self.cpu(cpu).realtime.first().map_or(0, |&slot| self.entity(slot).priority());
-        running.max(waiting)
-    }
-
     /// The CPUs on which a task may run and that are there.
     fn present_for(&self, slot: u32) -> impl Iterator<Item = u32> + '_ {
         self.allowed(slot).iter().filter(|&cpu| self.is_online(cpu))
     }
 
-    fn resistance(&self, cpu: u32) -> u8 {
-        if self.cpu(cpu).limit.serves() { HIGHER } else { self.realtime_level(cpu) }
+    /// What a task of this rank would have to drive away from a CPU.
+    fn resistance(&self, cpu: u32, rank: Rank) -> Rank {
+        let limit = &self.cpu(cpu).limit;
+        let there = if limit.serves() { limit.rank() } else { self.realtime_level(cpu) };
+        if rank.is_deadline() && !there.is_deadline() { Rank::Policy } else { there }
     }
 
     /// The CPU for a real-time task that wakes or is new: its own, unless it would have to wait there or drive away one
     /// that can run nowhere else, and could run elsewhere.
     pub fn realtime_cpu(&mut self, slot: u32) -> u32 {
-        let entity = self.entity(slot);
-        let (own, priority) = (entity.cpu, entity.priority());
+        let (own, rank) = (self.entity(slot).cpu, self.rank(slot));
         let must_look = self.current(own).is_some_and(|current| {
-            let running = self.entity(current);
-            running.is_realtime() && (running.allowed_count < 2 || running.priority() >= priority)
+            let (running, level) = (self.entity(current), self.rank(current));
+            let counts = if rank.is_deadline() { level.is_deadline() } else { running.is_realtime() };
+            counts && (running.allowed_count < 2 || level >= rank)
         });
         let other = if must_look { self.lowest_cpu(slot) } else { None };
-        let chosen = other.filter(|&cpu| self.realtime_level(cpu) < priority).unwrap_or(own);
+        let chosen = other.filter(|&cpu| self.realtime_level(cpu) < rank).unwrap_or(own);
         if self.allowed(slot).contains(chosen) {
             return chosen;
         }
@@ -48,13 +42,13 @@ impl Core {
     /// The CPU on which the smallest would be driven away for a task, if that is less than the task: its own, then that on
     /// which this happens, then the nearest.
     pub fn lowest_cpu(&mut self, slot: u32) -> Option<u32> {
-        let entity = self.entity(slot);
-        let (own, priority) = (entity.cpu, entity.priority());
-        if entity.allowed_count == 1 {
+        let (own, rank) = (self.entity(slot).cpu, self.rank(slot));
+        if self.entity(slot).allowed_count == 1 {
             return None;
         }
-        let lowest = self.present_for(slot).map(|cpu| self.resistance(cpu)).min().filter(|&low| low < priority)?;
-        let candidates: Vec<u32> = self.present_for(slot).filter(|&cpu| self.resistance(cpu) == lowest).collect();
+        let there = |cpu: u32| self.resistance(cpu, rank);
+        let lowest = self.present_for(slot).map(there).min().filter(|&low| low < rank)?;
+        let candidates: Vec<u32> = self.present_for(slot).filter(|&cpu| there(cpu) == lowest).collect();
         if candidates.contains(&own) {
             return Some(own);
         }

@@ -58,6 +58,11 @@ impl Server {
         self.timer_ns
     }
 
+    /// Its deadline.
+    pub fn deadline_ns(&self) -> u64 {
+        self.deadline_ns
+    }
+
     /// How long it will serve.
     pub fn left_ns(&self) -> u64 {
         self.left_ns.max(0) as u64
