@@ -1,5 +1,6 @@
 //! A chart: a kind, its rows, and what turns them into a whole specification.
 
+use crate::theme;
 use crate::verdict::Mark;
 use crate::{Kind, colours};
 use serde_json::{Map, Value, json};
@@ -15,6 +16,9 @@ const ROWS_OF_WORDS: usize = 12;
 
 /// The width of a chart that has one panel only, in pixels.
 const WIDE: u64 = 600;
+
+/// The width of a wide letter of a label, in pixels.
+const WIDE_LETTER: f64 = 8.0;
 
 /// What a chart looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,6 +119,7 @@ impl Chart {
             on_numeric_axis(&mut whole);
         }
         each_encoding(&mut whole, &mut |encoding| self.complete(encoding));
+        theme::apply(&mut whole, look);
         self.arrange_panels(&mut whole);
         whole
     }
@@ -147,6 +152,14 @@ impl Chart {
         if let Some(definition) = encoding.get_mut("y").filter(|_| self.axes.zero_y) {
             definition["scale"]["zero"] = true.into();
         }
+        if let Some(definition) = encoding.get_mut("x").filter(|_| self.has_whole_x()) {
+            // There is nothing between two whole numbers.
+            definition["axis"]["tickMinStep"] = 1.into();
+            definition["scale"]["zero"] = false.into();
+        }
+        if let (Some(definition), Some(ends)) = (encoding.get_mut("x"), self.edges()) {
+            definition["scale"] = json!({"domain": ends, "nice": false, "zero": false});
+        }
         for (channel, definition) in encoding.iter_mut() {
             match (channel.as_str(), definition["field"].as_str()) {
                 ("color", Some("scheduler")) => {
@@ -171,6 +184,10 @@ impl Chart {
                 ("xOffset", Some("scheduler")) => definition["scale"] = json!({"domain": self.distinct("scheduler")}),
                 ("x", Some("x")) if self.kind == Kind::Grouped && !self.names_fit() => {
                     definition["axis"] = json!({"labelAngle": -35, "labelLimit": 260});
+                }
+                ("y", Some("what")) => {
+                    let limit = definition["axis"]["labelLimit"].as_f64().unwrap_or(f64::INFINITY);
+                    definition["axis"]["labelExpr"] = cut_within((limit / WIDE_LETTER) as usize).into();
                 }
                 ("y", Some("word")) => definition["sort"] = json!(self.numbers_down("word")),
                 ("x", Some("percentile")) => definition["sort"] = json!(self.distinct("percentile")),
@@ -199,6 +216,24 @@ impl Chart {
             // As many ticks as powers of ten, since more would be those between them, too.
             definition["axis"]["tickCount"] = json!(decades.ceil());
         }
+    }
+
+    /// Whether what goes across are whole numbers on an axis of numbers.
+    fn has_whole_x(&self) -> bool {
+        let field = match self.kind {
+            Kind::Lines => "x",
+            Kind::Overhead => "tasks",
+            _ => return false,
+        };
+        let mut numbers = self.rows.iter().filter_map(|row| row.get(field)?.as_f64()).peekable();
+        !self.axes.log_x && numbers.peek().is_some() && numbers.all(|number| number.fract() == 0.0)
+    }
+
+    /// The ends of an axis of deviations: what is allowed without a bound reaches up to them.
+    fn edges(&self) -> Option<[f64; 2]> {
+        let end = |field: &'static str| self.rows.iter().filter_map(move |row| row.get(field)?.as_f64());
+        let ends = (end("first").reduce(f64::min), end("last").reduce(f64::max));
+        ends.0.zip(ends.1).filter(|_| self.kind == Kind::Deviation).map(|(first, last)| [first, last])
     }
 
     /// Whether the names below groups of bars stand side by side without touching.
@@ -310,7 +345,7 @@ fn parsed(text: &str) -> Value {
     serde_json::from_str(text).expect("the files of this crate are JSON")
 }
 
-fn each_encoding(value: &mut Value, change: &mut dyn FnMut(&mut Map<String, Value>)) {
+pub(crate) fn each_encoding(value: &mut Value, change: &mut dyn FnMut(&mut Map<String, Value>)) {
     match value {
         Value::Object(map) => {
             if let Some(Value::Object(encoding)) = map.get_mut("encoding") {
@@ -323,6 +358,15 @@ fn each_encoding(value: &mut Value, change: &mut dyn FnMut(&mut Map<String, Valu
         Value::Array(list) => list.iter_mut().for_each(|inner| each_encoding(inner, change)),
         _ => {}
     }
+}
+
+/// An expression for a label of at most so many letters: names differ at their ends, so what is too much is left out of
+/// the middle.
+fn cut_within(letters: usize) -> String {
+    let half = letters.saturating_sub(1) / 2;
+    format!(
+        "length(datum.label) > {letters} ? slice(datum.label, 0, {half}) + '…' + slice(datum.label, -{half}) : datum.label"
+    )
 }
 
 fn without_panels(whole: &mut Value) {

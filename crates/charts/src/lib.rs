@@ -8,6 +8,7 @@ mod colour;
 mod draw;
 mod kind;
 mod results;
+mod theme;
 mod verdict;
 
 pub use chart::{Axes, Chart, Look, Row, is_wide};

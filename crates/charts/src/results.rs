@@ -13,17 +13,11 @@ type Candidates<'a> = [(String, &'a Outcome)];
 /// The charts of several schedulers on one scenario, each under its label; those without anything to show are left out.
 /// `nice` holds the nice values of roles, which results do not tell.
 pub fn of_results(candidates: &[(String, &Outcome)], nice: &BTreeMap<String, i64>) -> Vec<Chart> {
-    let response =
-        ("response", "Response times", "From the start of a request to its end. Bars are confidence intervals.");
-    let wakeup =
-        ("wakeup-latency", "Wake-up latency", "From being runnable to running. Bars are confidence intervals.");
+    let response = ("response", "Response times", "From the start of a request to its end.");
+    let wakeup = ("wakeup-latency", "Wake-up latency", "From being runnable to running.");
     let response = times(candidates, response, "response_ns");
     // Where nothing is a request, as in recordings, waits take the place of responses.
-    let waits = (
-        "run-delay",
-        "Waits for a CPU",
-        "From being runnable to running, for each wait. Bars are confidence intervals.",
-    );
+    let waits = ("run-delay", "Waits for a CPU", "From being runnable to running, for each wait.");
     let first = if response.rows.is_empty() { times(candidates, waits, "run_delay_ns") } else { response };
     let charts = [
         first,
@@ -48,7 +42,7 @@ fn row(label: &str, result: &Outcome, fields: Value) -> Row {
 }
 
 /// The percentiles of a time, a panel for each role.
-fn times(candidates: &Candidates, title: (&str, &str, &str), summary: &str) -> Chart {
+fn times(candidates: &Candidates, (id, title, about): (&str, &str, &str), summary: &str) -> Chart {
     let mut rows = Vec::new();
     for (name, label, result, metrics) in by_role(candidates) {
         for percentile in ["p50", "p90", "p99", "p999", "max"] {
@@ -59,7 +53,9 @@ fn times(candidates: &Candidates, title: (&str, &str, &str), summary: &str) -> C
     let (low, high) = range(&rows);
     let log_y = is_wide(low, high);
     let axes = Axes { log_y, ..Axes::default() };
-    Chart { axes, ..Chart::new(title, Kind::Percentiles, rows) }
+    let has_bars = rows.iter().any(|row| row.contains_key("low_ms"));
+    let caption = if has_bars { format!("{about} Bars are 95 % confidence intervals.") } else { about.into() };
+    Chart { axes, ..Chart::new((id, title, &caption), Kind::Percentiles, rows) }
 }
 
 fn time_fields(panel: &str, percentile: &str, time: Number) -> Value {
@@ -250,6 +246,7 @@ mod tests {
         let first = json!({"scheduler": "rr@vm", "venue": "vm", "panel": "a", "percentile": "p50", "time_ms": 1.0});
         assert_eq!(Value::Object(response.rows[0].clone()), first);
         assert!(response.axes.log_y, "90 ms beside 1 ms");
+        assert_eq!(response.caption, "From the start of a request to its end.", "there are no bars");
     }
 
     #[test]
@@ -260,6 +257,7 @@ mod tests {
         assert_eq!((&p99["time_ms"], &p99["low_ms"]), (&json!(3.0), &json!(0.0)));
         // 3 ms and 12.7062 times the standard error, which is 2 ms.
         assert!((p99["high_ms"].as_f64().unwrap() - 28.4124).abs() < 1e-4, "{p99:?}");
+        assert!(charts["response"].caption.ends_with("Bars are 95 % confidence intervals."));
         // What is the same in all runs has no interval.
         let share = &charts["shares"].rows[0];
         assert_eq!((&share["value"], share.get("low")), (&json!(25.0), None));

@@ -130,6 +130,52 @@ fn a_specification_has_what_the_chart_says() {
 }
 
 #[test]
+fn dark_pages_have_lighter_colours_and_light_ones_know_them() {
+    let chart = rows::example(Kind::Bars, "mlfq");
+    let range = |look: Look| {
+        let whole = chart.specification(look);
+        (whole["spec"]["layer"][0]["encoding"]["color"]["scale"]["range"].clone(), whole["usermeta"]["dark"].clone())
+    };
+    let ((light, others), (dark, none), (paper, _)) = (range(Look::Light), range(Look::Dark), range(Look::Paper));
+    assert!(light == paper && light != dark && none.is_null());
+    let colours = |range: &Value| range.as_array().unwrap().clone();
+    let changed: Vec<Value> = colours(&light).iter().map(|colour| others[colour.as_str().unwrap()].clone()).collect();
+    assert_eq!(changed, colours(&dark));
+}
+
+/// Numbers of CPUs have no halves, and times have.
+#[test]
+fn an_axis_of_whole_numbers_has_whole_ticks() {
+    let axis = |first: f64| {
+        let row = |x: f64| json!({"panel": "p", "scheduler": "rr", "venue": "sim", "x": x, "value": x});
+        let rows = [first, 2.0, 4.0].map(|x| row(x).as_object().unwrap().clone()).into();
+        Chart::new(("id", "", ""), Kind::Lines, rows).specification(Look::Light)["spec"]["layer"][1]["encoding"]["x"]
+            .clone()
+    };
+    assert_eq!((&axis(1.0)["axis"]["tickMinStep"], &axis(1.0)["scale"]["zero"]), (&json!(1), &json!(false)));
+    assert_eq!(axis(0.5).get("axis"), None);
+}
+
+/// What is allowed without a bound reaches to the end of the axis, and names that differ at their ends do so in their
+/// labels.
+#[test]
+fn deviations_end_with_their_axis_and_keep_the_ends_of_names() {
+    let chart = rows::example(Kind::Deviation, "");
+    let whole = chart.specification(Look::Light);
+    for layer in whole["layer"].as_array().unwrap() {
+        let x = &layer["encoding"]["x"];
+        assert_eq!((&x["scale"]["domain"], &x["scale"]["nice"]), (&json!([-15.0, 15.0]), &json!(false)), "{layer}");
+    }
+    let long = |end: &str| {
+        json!({"what": format!("{}{end}", "M".repeat(120)), "percent": 1.0, "first": -2.0, "last": 2.0,
+        "verdict": "better", "shown": ""})
+    };
+    let rows = ["p99", "throughput"].map(|end| long(end).as_object().unwrap().clone()).into();
+    let drawing = svg(&Chart { rows, ..chart }.specification(Look::Paper)).unwrap();
+    assert!(drawing.contains("p99</text>") && drawing.contains("throughput</text>"), "{drawing}");
+}
+
+#[test]
 fn an_axis_begins_at_zero_where_that_is_asked_for() {
     let scale = |zero_y| {
         let axes = Axes { zero_y, ..Axes::default() };

@@ -1,15 +1,14 @@
 //! A comparison of schedulers as a page.
 
-use crate::answer::{answer, confidence, next};
+use crate::answer::{answer, by_role, confidence, next};
 use crate::document::{ColumnView, Document, Provenance, Section, TableView};
 use crate::evidence::Heard;
 use crate::pieces;
 use schedlab_charts::{Chart, of_results};
 use schedlab_model::outcome::Outcome;
 use schedlab_model::result::Interval;
-use schedlab_model::time::Time;
 use schedlab_report::comparison::{Comparison, Difference};
-use schedlab_report::result::each;
+use schedlab_report::result::{each, ran};
 use schedlab_report::{Evidence, Quantity, others};
 
 /// The most rankings that a page shows.
@@ -24,16 +23,9 @@ pub fn of_comparison(comparison: &Comparison, heard: &[Heard], provenance: Prove
     let roles: Vec<String> = first.roles().iter().map(|role| role.name.to_string()).collect();
     let candidates: Vec<(String, &Outcome)> = comparison.policies.iter().cloned().zip(&comparison.results).collect();
     let mut charts = of_results(&candidates, &provenance.nice);
-    let response = pieces::distribution(
-        (
-            "response-distribution",
-            "Response times",
-            "How many requests were answered within which time; means over the runs.",
-        ),
-        heard,
-        &roles,
-        |curves| &curves.response,
-    );
+    let about = over_runs("How many requests were answered within which time", first);
+    let heads = ("response-distribution", "Response times", about.as_str());
+    let response = pieces::distribution(heads, heard, &roles, |curves| &curves.response);
     let lead = response.or_else(|| take(&mut charts, "response")).or_else(|| take(&mut charts, "run-delay"));
     Document {
         title: first.scenario().name.clone(),
@@ -41,8 +33,8 @@ pub fn of_comparison(comparison: &Comparison, heard: &[Heard], provenance: Prove
         answer: answer(comparison),
         confidence: confidence(comparison),
         cautions: comparison.cautions().into_iter().chain(comparison.failures.iter().cloned()).collect(),
-        ranking: comparison.conclusion.as_ref().map(|conclusion| TableView::of("", &conclusion.ranks(FIRST_RANKINGS))),
-        next: next(comparison),
+        ranking: ranking(comparison),
+        next: next(comparison, &provenance),
         lead,
         sections: sections(comparison, heard, &roles, charts),
         provenance: Provenance {
@@ -50,6 +42,18 @@ pub fn of_comparison(comparison: &Comparison, heard: &[Heard], provenance: Prove
             ..provenance
         },
     }
+}
+
+/// What the first screen has as a table: the first rankings, or the roles of a single scheduler.
+fn ranking(comparison: &Comparison) -> Option<TableView> {
+    let ranks = comparison.conclusion.as_ref().map(|conclusion| TableView::of("", &conclusion.ranks(FIRST_RANKINGS)));
+    ranks.or_else(|| Some(TableView::of("", &by_role(comparison)?)))
+}
+
+/// What a distribution shows; of several runs it is their mean.
+fn over_runs(what: &str, result: &Outcome) -> String {
+    let means = if result.runs() > 1 { "; means over the runs" } else { "" };
+    format!("{what}{means}.")
 }
 
 fn take(charts: &mut Vec<Chart>, id: &str) -> Option<Chart> {
@@ -60,11 +64,9 @@ fn take(charts: &mut Vec<Chart>, id: &str) -> Option<Chart> {
 fn subtitle(comparison: &Comparison) -> String {
     let told = told(comparison);
     let scenario = told[0].scenario();
-    let plural = if told.iter().all(|result| result.scenario().cpus == 1) { "" } else { "s" };
-    let cpus = format!("{} CPU{plural}", each(told, |result| result.scenario().cpus.to_string()));
-    let length = each(told, |result| Time(result.duration_ns()).to_string());
+    let venues = each(&comparison.results, |result| result.venue().to_string());
     let about = if scenario.about.is_empty() { "" } else { " " };
-    format!("{}{about}{length} on {cpus}.", scenario.about)
+    format!("{}{about}{}.", scenario.about, ran(told, &venues))
 }
 
 /// Results of which what is said about the scenario is said: of the first, or of all where it is varied.
@@ -75,12 +77,9 @@ fn told(comparison: &Comparison) -> &[Outcome] {
 fn sections(comparison: &Comparison, heard: &[Heard], roles: &[String], charts: Vec<Chart>) -> Vec<Section> {
     let mut tables = comparison.tables().into_iter().map(|(title, table)| TableView::of(title, &table));
     let part = |id: &str, heading: &str| Section { id: id.into(), heading: heading.into(), ..Section::default() };
-    let latency = pieces::distribution(
-        ("wakeup-distribution", "Wake-up latency", "From runnable to running, for each wake-up; means over the runs."),
-        heard,
-        roles,
-        |curves| &curves.wakeup_latency,
-    );
+    let about = over_runs("From runnable to running, for each wake-up", &comparison.results[0]);
+    let heads = ("wakeup-distribution", "Wake-up latency", about.as_str());
+    let latency = pieces::distribution(heads, heard, roles, |curves| &curves.wakeup_latency);
     let differences = differences(comparison);
     let speed = Section {
         tables: tables.next().into_iter().chain(differences).collect(),
@@ -96,7 +95,7 @@ fn sections(comparison: &Comparison, heard: &[Heard], roles: &[String], charts: 
     let says =
         Section { charts: pieces::status(heard).into_iter().collect(), ..part("status", "What the policy publishes") };
     let timelines = Section {
-        paragraphs: vec!["The first run of each.".into()],
+        paragraphs: (comparison.results[0].runs() > 1).then(|| "The first run of each.".into()).into_iter().collect(),
         timelines: heard.iter().filter_map(|one| one.timeline.clone()).collect(),
         ..part("timeline", "Which task ran where")
     };
@@ -165,6 +164,7 @@ fn differences(comparison: &Comparison) -> Option<TableView> {
             numbers("Cliff's delta", delta, &|difference| Some(difference.cliffs_delta), false),
             words("evidence", &basis),
         ],
+        ..TableView::default()
     })
 }
 

@@ -1,5 +1,6 @@
 //! Two traces next to each other as a page.
 
+use crate::command::Given;
 use crate::document::{Document, Provenance, Section, TableView};
 use crate::pieces::row;
 use schedlab_charts::{Axes, Chart, Kind, Row};
@@ -23,10 +24,7 @@ pub fn of_contrast(pair: &Pair, cautions: Vec<String>, provenance: Provenance) -
         answer: pair.answer(),
         confidence: pair.basis(),
         cautions,
-        next: vec![
-            "See the moments themselves: `schedlab trace FILE queue --from TIME` shows what ran while a task waited."
-                .into(),
-        ],
+        next: vec![next(pair, &provenance)],
         lead: means(pair),
         sections: vec![
             Section {
@@ -57,6 +55,18 @@ pub fn of_contrast(pair: &Pair, cautions: Vec<String>, provenance: Provenance) -
     }
 }
 
+/// How the longest wait of the trace after is looked at.
+fn next(pair: &Pair, provenance: &Provenance) -> String {
+    let trace = Given::of(provenance).subject(&["trace"]).unwrap_or("FILE");
+    match pair.worst[1].0.first().map(|case| case.wait) {
+        Some(wait) => format!(
+            "See the longest wait itself: `schedlab trace {trace} timeline --from {} --to {}` shows which task ran where.",
+            wait.from, wait.until
+        ),
+        None => format!("See which task ran where: `schedlab trace {trace} timeline`."),
+    }
+}
+
 /// The mean waits of the programs that wait most.
 fn means(pair: &Pair) -> Option<Chart> {
     let rows: Vec<Row> = pair
@@ -77,7 +87,7 @@ fn means(pair: &Pair) -> Option<Chart> {
     (!rows.is_empty()).then(|| Chart { axes, ..Chart::new(("means", "Mean waits", about), Kind::Grouped, rows) })
 }
 
-/// Where a program waited, and what ran on the CPU meanwhile.
+/// Where a program waited, and what ran there meanwhile.
 fn shifts(place: usize, change: &Change) -> [Chart; 2] {
     let of = |id: &str, title: &str, about: &str, all: &[schedlab_views::contrast::Shift]| {
         let bar = |shift: &schedlab_views::contrast::Shift| {
@@ -86,14 +96,14 @@ fn shifts(place: usize, change: &Change) -> [Chart; 2] {
             })
         };
         let rows = all.iter().take(BARS).flat_map(bar).collect();
-        let axes = Axes { y: Some("ms of each second".into()), ..Axes::default() };
+        let axes = Axes { y: Some("ms in each second".into()), ..Axes::default() };
         Chart {
             axes,
             ..Chart::new((&format!("{id}-{place}"), &format!("{}: {title}", change.name), about), Kind::Grouped, rows)
         }
     };
     [
-        of("where", "where it waited", "Time waited on each CPU, for each second.", &change.by_cpu),
-        of("had", "what had the CPU", "What had the CPU for which it waited, for each second.", &change.by_had),
+        of("where", "where it waited", "Time waited on each CPU, in each second.", &change.by_cpu),
+        of("had", "what ran meanwhile", "What ran on the CPU for which it waited, in each second.", &change.by_had),
     ]
 }

@@ -1,9 +1,16 @@
 //! What is on a page.
 
 use schedlab_charts::Chart;
-use schedlab_report::Table;
+use schedlab_report::{Table, with_minus};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+
+/// Names of so many letters are shown whole.
+const SHORT_NAME: usize = 16;
+
+/// The heads of columns that hold names. Scenarios and recordings give these, so that they may be of any length.
+const NAMES: [&str; 8] = ["control group", "policy", "program", "role", "scenario", "scheduler", "task", "variant"];
 
 /// A page.
 #[derive(Clone, Debug, Default)]
@@ -67,6 +74,8 @@ pub struct TableView {
     pub title: String,
     /// The columns.
     pub columns: Vec<ColumnView>,
+    /// Words in its cells, each with what it means.
+    pub terms: Vec<(String, String)>,
 }
 
 /// A column: its head, what its numbers are, and its cells.
@@ -88,8 +97,8 @@ pub struct ColumnView {
 pub struct Cell<'a> {
     /// Its column.
     pub column: &'a ColumnView,
-    /// Its text.
-    pub text: &'a str,
+    /// Its text, as people read it.
+    pub text: Cow<'a, str>,
     /// The number of its note below the table.
     pub note: Option<usize>,
 }
@@ -142,7 +151,21 @@ impl ColumnView {
     fn cell(&self, row: usize, notes: &[&str]) -> Cell<'_> {
         let note = self.notes.get(row).and_then(Option::as_deref);
         let note = note.and_then(|note| notes.iter().position(|known| *known == note));
-        Cell { column: self, text: self.cells.get(row).map_or("", String::as_str), note: note.map(|index| index + 1) }
+        let text = self.cells.get(row).map_or("", String::as_str);
+        let text = if self.is_numeric { with_minus(text) } else { Cow::Borrowed(text) };
+        Cell { column: self, text, note: note.map(|index| index + 1) }
+    }
+
+    /// Whether its cells are names, which the page cuts where they are long.
+    pub fn has_names(&self) -> bool {
+        NAMES.contains(&self.head.as_str())
+    }
+}
+
+impl Cell<'_> {
+    /// Whether it is a name that the page may have to cut.
+    pub fn is_long_name(&self) -> bool {
+        self.column.has_names() && self.text.chars().count() > SHORT_NAME
     }
 }
 
@@ -156,7 +179,7 @@ impl TableView {
             cells: column.cells().to_vec(),
             notes: (0..column.cells().len()).map(|row| column.note(row).map(String::from)).collect(),
         };
-        TableView { title: title.into(), columns: table.columns().iter().map(column).collect() }
+        TableView { title: title.into(), columns: table.columns().iter().map(column).collect(), ..TableView::default() }
     }
 
     /// The cells row by row.
@@ -177,9 +200,11 @@ impl TableView {
         notes
     }
 
-    /// Whether any of its columns says what its numbers are.
-    pub fn is_defined(&self) -> bool {
-        self.columns.iter().any(|column| column.about.is_some())
+    /// What its numbers and words are: the heads of columns and words in cells, each with its definition.
+    pub fn definitions(&self) -> Vec<(&str, &str)> {
+        let of_columns =
+            self.columns.iter().filter_map(|column| Some((column.head.as_str(), column.about.as_deref()?)));
+        of_columns.chain(self.terms.iter().map(|(term, about)| (term.as_str(), about.as_str()))).collect()
     }
 }
 

@@ -7,6 +7,7 @@
 
 mod agreement;
 mod answer;
+mod command;
 mod comparison;
 mod contrast;
 mod document;
@@ -18,6 +19,7 @@ mod picture;
 mod pieces;
 mod quota;
 mod render;
+mod sentence;
 mod study;
 mod sweep;
 

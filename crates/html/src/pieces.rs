@@ -4,9 +4,13 @@ use crate::evidence::Heard;
 use schedlab_charts::{Axes, Chart, Kind, Row, is_wide};
 use schedlab_metrics::curve::{Curve, RoleCurves};
 use schedlab_model::metric::Unit;
+use schedlab_report::FEWEST_RUNS;
 use schedlab_views::course::Course;
 use schedlab_views::usage::{GroupUsage, Usage};
 use serde_json::{Value, json};
+
+/// Intervals of so many runs are reliable.
+const ENOUGH_RUNS: u32 = 30;
 
 /// How the times of roles are distributed; none where none are known. `of` picks the curve.
 pub fn distribution(
@@ -189,6 +193,15 @@ pub fn for_people(unit: Unit) -> (f64, &'static str) {
     }
 }
 
+/// How results of so many runs become surer.
+pub fn more_runs(runs: u32) -> String {
+    match runs {
+        1 => format!("Get intervals: repeat with `--runs {ENOUGH_RUNS}`."),
+        ..FEWEST_RUNS => format!("Get reliable intervals: repeat with `--runs {ENOUGH_RUNS}`."),
+        runs => format!("Narrow the intervals: repeat with `--runs {}`.", 4 * runs),
+    }
+}
+
 /// Of steps that may help those that apply.
 pub fn applying(steps: &[(bool, &str)]) -> Vec<String> {
     steps.iter().filter(|(applies, _)| *applies).map(|(_, step)| step.to_string()).collect()
@@ -205,6 +218,15 @@ pub fn row(object: Value) -> Row {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The caution about few runs asks for the same number.
+    #[test]
+    fn few_runs_become_enough_and_enough_become_more() {
+        let said = [1, 2, 9, 10].map(more_runs);
+        assert!(said[..3].iter().all(|step| step.contains("`--runs 30`")), "{said:?}");
+        assert!(said[3].contains("`--runs 40`"), "{said:?}");
+        assert!(schedlab_report::few_runs(9).is_some_and(|caution| caution.contains("--runs 30")));
+    }
 
     #[test]
     fn equal_pieces_are_one_stretch() {

@@ -1,11 +1,15 @@
 //! The search for the smallest limit, weight or burst as a page: response times by setting, with the target.
 
+use crate::command::{Given, quoted};
 use crate::document::{Document, Provenance, Section, TableView};
-use crate::pieces::row;
-use schedlab_charts::{Axes, Chart, Kind, Row, is_wide};
+use crate::pieces::{more_runs, row};
+use schedlab_charts::{Axes, Chart, Kind, Row};
 use schedlab_model::time::Time;
 use schedlab_report::quota::{Answer, Curve, Knob, Point};
 use serde_json::json;
+
+/// Times that are further apart than this factor have a logarithmic axis: the target is where the curve is flat.
+const WIDE: f64 = 10.0;
 
 /// The page of an answer.
 pub fn of_quota(answer: &Answer, provenance: Provenance) -> Document {
@@ -27,11 +31,8 @@ pub fn of_quota(answer: &Answer, provenance: Provenance) -> Document {
         ),
         answer: answer.policies.iter().map(of).collect::<Vec<_>>().join(" "),
         confidence: format!("How sure: {runs}."),
-        next: vec![
-            if answer.runs > 1 { "Narrow the intervals: more `--runs`." } else { "Get intervals: add `--runs 30`." }.into(),
-            "See what the control group gets at that setting: write it into the scenario, and `schedlab run` it with `--report`."
-                .into(),
-        ],
+        cautions: answer.cautions(),
+        next: next(answer, &provenance),
         lead: charts.next(),
         sections: vec![Section {
             id: "curve".into(),
@@ -49,6 +50,31 @@ pub fn of_quota(answer: &Answer, provenance: Provenance) -> Document {
     }
 }
 
+/// What makes the answer surer, and what shows more of it: a run at the setting that was found, where one was.
+fn next(answer: &Answer, provenance: &Provenance) -> Vec<String> {
+    let scenario = Given::of(provenance).subject(&["quota"]).unwrap_or("SCENARIO");
+    let group = &answer.control_group;
+    let seen = answer.policies.iter().find_map(|curve| {
+        let setting = setting(curve.least(answer.search)?, answer.search)?;
+        let (policy, path) = (quoted(&curve.policy), quoted(&format!("control_group.{group}.{setting}")));
+        let venue = if answer.venue == "sim" { String::new() } else { format!(" --venue {}", answer.venue) };
+        Some(format!(
+            "See what `{group}` gets at that setting: `schedlab compare {scenario} --policy {policy} --vary {path}{venue} --report \
+             setting.html`."
+        ))
+    });
+    std::iter::once(more_runs(answer.runs)).chain(seen).collect()
+}
+
+/// A setting as a scenario has it.
+fn setting(point: &Point, knob: Knob) -> Option<String> {
+    Some(match knob {
+        Knob::Limit => format!("max={}/{}", Time(point.quota_ns?), Time(point.period_ns)),
+        Knob::Weight => format!("weight={}", point.weight?),
+        Knob::Burst => format!("burst={}", Time(point.burst_ns)),
+    })
+}
+
 /// Response times, throttled periods and used CPUs by setting.
 fn charts(answer: &Answer) -> Vec<Chart> {
     let statistic = format!("{} of response (ms)", answer.statistic);
@@ -60,8 +86,14 @@ fn charts(answer: &Answer) -> Vec<Chart> {
         Some(row)
     });
     let values = || answer.policies.iter().flat_map(|curve| &curve.points).map(|point| point.value_ns);
+    let all = values().chain([answer.target_ns as f64]).filter(|value| *value > 0.0);
     let (low, high) =
-        values().fold((f64::INFINITY, 0.0), |(low, high): (f64, f64), value| (low.min(value), high.max(value)));
+        all.fold((f64::INFINITY, 0.0), |(low, high): (f64, f64), value| (low.min(value), high.max(value)));
+    // One of tens of times would leave what decides at the foot of the axis.
+    let log_y = high / low > WIDE;
+    if log_y {
+        response.iter_mut().for_each(|row| above(row, ms(low) / WIDE));
+    }
     response.push(row(json!({ "panel": statistic, "target": ms(answer.target_ns as f64) })));
     let mut rest = points(answer, |point| {
         let percent = (1e4 * point.throttled_frac?).round() / 100.0;
@@ -85,8 +117,15 @@ fn charts(answer: &Answer) -> Vec<Chart> {
     let rest = Chart::new(("quota-throttled", "What the control group got", about), Kind::Lines, rest);
     // Without points there is nothing but the target.
     let is_empty = values().next().is_none();
-    let both = [Chart { axes: axes(is_wide(low, high)), ..lead }, Chart { axes: axes(false), ..rest }];
+    let both = [Chart { axes: axes(log_y), ..lead }, Chart { axes: axes(false), ..rest }];
     both.into_iter().filter(|_| !is_empty).collect()
+}
+
+/// Keeps the ends of an interval above zero, for which a logarithmic axis has no place.
+fn above(row: &mut Row, least: f64) {
+    if let Some(low) = row.get("low").and_then(serde_json::Value::as_f64) {
+        row.insert("low".into(), json!(low.max(least)));
+    }
 }
 
 /// A row for each point of each curve.
@@ -152,7 +191,8 @@ mod tests {
     #[test]
     fn the_page_has_the_curve_the_target_and_the_answer() {
         let answer = answer(Knob::Limit, vec![point(50, 400.0), point(70, 12.0), point(100, 5.0)]);
-        let page = of_quota(&answer, Provenance::default());
+        let commands = vec!["schedlab quota limited.toml --target p99=20ms".into()];
+        let page = of_quota(&answer, Provenance { commands, ..Provenance::default() });
         assert!(
             page.answer.starts_with("Under eevdf:version=7.3: p99 ≤ 20ms needs a limit of 70ms/100ms"),
             "{}",
@@ -163,8 +203,24 @@ mod tests {
         assert_eq!((&lead.rows[0]["x"], &lead.rows[0]["high"]), (&json!(0.5), &json!(440.0)));
         assert_eq!(lead.rows[3]["target"], json!(20.0));
         assert_eq!(page.charts().count(), 2);
+        assert_eq!(page.cautions.len(), 1, "three runs are few: {:?}", page.cautions);
+        let next =
+            "`schedlab compare limited.toml --policy eevdf:version=7.3 --vary 'control_group.<web>.max=70ms/100ms'";
+        assert!(page.next[1].contains(next), "{:?}", page.next);
         let html = page.html();
         assert!(html.contains("&#60;web&#62;") && !html.contains("<web>"), "names are text");
+    }
+
+    /// From 12 to 90 ms is less than a factor of ten; from 9 to 100 ms is more, and then no interval reaches down to zero.
+    #[test]
+    fn times_that_are_far_apart_have_a_logarithmic_axis() {
+        let lead = |first: f64, last: f64| {
+            let last = Point { low_ns: Some(-1e6), ..point(100, last) };
+            of_quota(&answer(Knob::Limit, vec![point(50, first), last]), Provenance::default()).lead.unwrap()
+        };
+        let (near, far) = (lead(90.0, 12.0), lead(100.0, 9.0));
+        assert_eq!((near.axes.log_y, far.axes.log_y), (false, true));
+        assert_eq!((&near.rows[1]["low"], &far.rows[1]["low"]), (&json!(-1.0), &json!(0.9)));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::document::{Document, Section, TimelineView};
 use crate::parts::{STYLES, TIMELINE, data_in_script, escaped, in_script, packed};
+use crate::sentence::sentence;
 use askama::Template;
 use schedlab_charts::{Chart, Kind, Look, RUNTIME};
 
@@ -115,9 +116,9 @@ fn with_code(text: &str) -> String {
         let is_paired = parts.len() % 2 == 1;
         let part = |(index, part): (usize, &&str)| match index % 2 {
             1 if is_paired => format!("<code>{}</code>", escaped(part)),
-            1 => format!("`{}", escaped(part)),
-            _ if index > 0 && !is_paired => format!("`{}", escaped(part)),
-            _ => escaped(part),
+            1 => format!("`{}", sentence(part)),
+            _ if index > 0 && !is_paired => format!("`{}", sentence(part)),
+            _ => sentence(part),
         };
         parts.iter().enumerate().map(part).collect::<String>()
     };
@@ -142,6 +143,7 @@ mod tests {
                 notes: vec![Some(HOSTILE.into())],
                 ..ColumnView::default()
             }],
+            terms: vec![(HOSTILE.into(), HOSTILE.into())],
         };
         let section = Section {
             id: "s".into(),
@@ -180,6 +182,23 @@ mod tests {
         let section = Section { paragraphs: vec!["as `rr` does".into()], ..Section::default() };
         let document = Document { sections: vec![section], ..Document::default() };
         assert!(document.html().contains("<p>as <code>rr</code> does</p>"));
+    }
+
+    #[test]
+    fn names_are_cut_with_themselves_as_titles_and_numbers_have_a_minus() {
+        let column = |head: &str, cell: &str, is_numeric| ColumnView {
+            head: head.into(),
+            cells: vec![cell.into()],
+            is_numeric,
+            ..ColumnView::default()
+        };
+        let long = "long ".repeat(24);
+        let columns =
+            vec![column("role", &long, false), column("question", &long, false), column("off", "-3.1 %", true)];
+        let tables = vec![TableView { columns, ..TableView::default() }];
+        let html = Document { sections: vec![Section { tables, ..Section::default() }], ..Document::default() }.html();
+        assert!(html.contains(&format!("<td class=\"name\" title=\"{long}\">{long}</td><td>{long}</td>")));
+        assert!(html.contains("<td class=\"number\">−3.1 %</td>"));
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! A study as a page.
 
+use crate::command::Given;
 use crate::document::{ColumnView, Document, Listing, Provenance, Section, TableView};
 use crate::picture::picture;
 use crate::pieces::row;
 use schedlab_charts::{Axes, Chart, Kind, Row};
 use schedlab_model::scenario::Notation;
 use schedlab_model::time::Time;
-use schedlab_report::Quantity;
 use schedlab_study::{
     Answered, COVERAGE_HEADS, Covered, Firmness, Page, Row as ValueRow, TableKind, TablePage, Verdict, coverage_rows,
     notes,
@@ -39,10 +39,7 @@ pub fn of_study(page: &Page, text: &str, command: &str) -> Document {
         answer: format!("{}.", page.summary()),
         confidence: how_sure(page),
         lead,
-        next: vec![format!(
-            "Answer one question alone: `schedlab study {}:QUESTION`; `schedlab study {} --questions` lists them.",
-            page.name, page.name
-        )],
+        next: next(page, command),
         sections,
         provenance: Provenance {
             facts: facts.into_iter().filter(|(_, fact)| !fact.is_empty()).collect(),
@@ -52,6 +49,18 @@ pub fn of_study(page: &Page, text: &str, command: &str) -> Document {
         },
         ..Document::default()
     }
+}
+
+/// What a reader may do next: a question that has no answer yet comes first.
+fn next(page: &Page, command: &str) -> Vec<String> {
+    let provenance = Provenance { commands: vec![command.into()], ..Provenance::default() };
+    let given = Given::of(&provenance).subject(&["study"]).filter(|study| !study.contains('\''));
+    let study = given.and_then(|study| study.split(':').next()).unwrap_or(&page.name);
+    let question = page.unanswered().map(|(question, _)| question).next();
+    let question = question.or_else(|| Some(page.questions.first()?.id.as_str())).unwrap_or("QUESTION");
+    vec![format!(
+        "Answer one question alone: `schedlab study {study}:{question}`; `schedlab study {study} --questions` lists all."
+    )]
 }
 
 /// How many verdicts stay the same under other seeds and small changes; and what the study is for.
@@ -82,6 +91,7 @@ fn items(paper: &[Covered]) -> Option<Section> {
         tables: vec![TableView {
             title: "Where each of its tables, figures, equations and numbers stands".into(),
             columns,
+            ..TableView::default()
         }],
         ..Section::default()
     })
@@ -140,22 +150,20 @@ fn values(rows: &[ValueRow]) -> TableView {
         about: Some(about.into()),
         ..words(head, of)
     };
-    let shown = |value: Option<f64>| Quantity::of(&[value]).show(value);
     let mut columns = vec![
         words("value", &|row| row.judged.what.clone()),
         words("place", &|row| row.place.clone()),
         numbers("published", "What the source prints.", &ValueRow::published),
-        numbers("seen", "What was measured here.", &|row| shown(row.judged.seen)),
+        numbers("seen", "What was measured here.", &|row| row.in_unit(row.judged.seen)),
     ];
     if rows.iter().any(|row| row.judged.own.is_some()) {
         let about = "A threshold or a calculation of the study's own, by which the value is judged.";
-        columns.insert(3, numbers("own", about, &|row| row.judged.own.clone().unwrap_or_default()));
+        columns.insert(3, numbers("own", about, &|row| row.own().unwrap_or_default()));
     }
     if rows.iter().any(|row| row.judged.predicted.is_some()) {
         let about = "What an equation of the source says.";
-        columns.push(numbers("predicted", about, &|row| shown(row.judged.predicted)));
+        columns.push(numbers("predicted", about, &|row| row.in_unit(row.judged.predicted)));
     }
-    columns.push(words("unit", &|row| row.unit.clone()));
     columns.push(words("verdict", &|row| row.judged.verdict.words().to_string()));
     if rows.iter().any(|row| row.judged.firmness.is_some()) {
         let firmness = |row: &ValueRow| row.judged.firmness.as_ref().map_or("-".into(), Firmness::words);
@@ -167,7 +175,7 @@ fn values(rows: &[ValueRow]) -> TableView {
             ..words("under", &firmness)
         });
     }
-    TableView { title: "Published and measured values".into(), columns }
+    TableView { title: "Published and measured values".into(), columns, ..TableView::default() }
 }
 
 fn view(table: &TablePage) -> TableView {

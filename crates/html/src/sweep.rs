@@ -1,13 +1,14 @@
 //! What a sweep measured as a page: each measure along each axis.
 
 mod curves;
+mod ranking;
 
 use crate::document::{Document, Provenance, Section, TableView};
 use curves::of_axis;
-use schedlab_metrics::statistics::mean;
-use schedlab_model::metric::{Better, Found, Level, find};
+use ranking::Ranking;
+use schedlab_model::metric::{Found, Level, find};
 use schedlab_model::time::Time;
-use schedlab_report::{Column, Table, amount};
+use schedlab_report::{Column, FEWEST_RUNS, Table};
 use schedlab_sweep::{AxisView, Measured, Place, Point};
 
 /// A measure of a sweep: its place among all, and what it is.
@@ -16,34 +17,30 @@ struct Measure {
     found: Found,
 }
 
-/// The lowest and the highest mean of a measure of a role.
-struct Extremes<'a> {
-    measure: &'a Measure,
-    role: &'a str,
-    lowest: (f64, &'a Point),
-    highest: (f64, &'a Point),
-}
-
 /// The page of a sweep.
 pub fn of_sweep(title: &str, measured: &Measured, provenance: Provenance) -> Document {
     let (name, about) = title.split_once(": ").unwrap_or((title, ""));
     let measures = measures(measured);
-    let extremes: Vec<Extremes> = measures.iter().flat_map(|measure| extremes(measure, measured)).collect();
+    let of_measure = |measure| rankings(measure, measured);
+    let rankings: Vec<Ranking> = measures.iter().flat_map(of_measure).collect();
     let mut sections = vec![Section {
         id: "extremes".into(),
         heading: "Where each measure is lowest and highest".into(),
-        tables: vec![TableView::of("", &table(&extremes, measured))],
+        tables: vec![TableView::of("", &table(&rankings, measured))],
         ..Section::default()
     }];
     sections.extend((0..measured.axes.len()).filter_map(|axis| section(axis, &measures, measured)));
     let lead = sections.get_mut(1).filter(|section| !section.charts.is_empty()).map(|section| section.charts.remove(0));
+    // One whose only chart became the first has nothing left to show.
+    sections.retain(|section| !(section.charts.is_empty() && section.tables.is_empty()));
     let facts = vec![("runs".to_string(), measured.runs.to_string())];
     Document {
         title: name.into(),
         subtitle: about.into(),
-        answer: extremes.first().map_or("Nothing was measured.".into(), |first| answer(first, measured)),
+        answer: rankings.first().map_or("Nothing was measured.".into(), |first| first.answer(measured)),
         confidence: confidence(measured),
         cautions: cautions(measured),
+        ranking: rankings.first().map(|first| first.table(measured)),
         next: vec![
             "Compare the schedulers at the places that matter: `schedlab compare` says how sure a difference is."
                 .into(),
@@ -68,15 +65,11 @@ impl Measure {
         matches!(self.found.metric.level, Level::Task | Level::Role)
     }
 
-    /// Its mean over the runs of a point.
-    fn mean(&self, point: &Point) -> Option<f64> {
-        mean(point.values.get(self.index)?)
-    }
-
     /// The roles with a value of their own; of a measure of the whole run the first role, which stands for all.
     fn roles<'a>(&self, measured: &'a Measured) -> Vec<&'a str> {
         let mut roles: Vec<&str> = Vec::new();
-        for point in measured.points.iter().filter(|point| self.mean(point).is_some()) {
+        let is_measured = |point: &&Point| point.values.get(self.index).is_some_and(|values| !values.is_empty());
+        for point in measured.points.iter().filter(is_measured) {
             if !roles.contains(&point.role.as_str()) {
                 roles.push(&point.role);
             }
@@ -90,35 +83,6 @@ impl Measure {
         let name = &self.found.metric.name;
         if self.is_of_roles() { format!("{name} of {role}") } else { name.to_string() }
     }
-}
-
-fn extremes<'a>(measure: &'a Measure, measured: &'a Measured) -> Vec<Extremes<'a>> {
-    let of_role = |role: &'a str| {
-        let own = measured.points.iter().filter(|point| point.role == role);
-        let means: Vec<(f64, &Point)> = own.filter_map(|point| Some((measure.mean(point)?, point))).collect();
-        let lowest = *means.iter().min_by(|a, b| a.0.total_cmp(&b.0))?;
-        let highest = *means.iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
-        Some(Extremes { measure, role, lowest, highest })
-    };
-    measure.roles(measured).into_iter().filter_map(of_role).collect()
-}
-
-fn answer(extremes: &Extremes, measured: &Measured) -> String {
-    let Extremes { measure, role, lowest, highest } = extremes;
-    let told =
-        |(value, point): &(f64, &Point)| format!("{} {}", amount(measure.found.metric, *value), place(point, measured));
-    let mut name = measure.name(role);
-    if let Some(first) = name.get(..1).map(str::to_uppercase) {
-        name.replace_range(..1, &first);
-    }
-    if lowest.0 == highest.0 {
-        return format!("{name} is {} everywhere.", amount(measure.found.metric, lowest.0));
-    }
-    let (first, last) = match measure.found.metric.better {
-        Better::Higher => (("highest", highest), ("lowest", lowest)),
-        _ => (("lowest", lowest), ("highest", highest)),
-    };
-    format!("{name} is {}: {}; and {}: {}.", first.0, told(first.1), last.0, told(last.1))
 }
 
 /// Where a point is: under which policy, and at which values.
@@ -139,13 +103,17 @@ fn shown(axis: &AxisView, place: &Place) -> String {
     }
 }
 
+/// The most runs of a point.
+fn most_runs(measured: &Measured) -> usize {
+    measured.points.iter().flat_map(|point| &point.values).map(Vec::len).max().unwrap_or(0)
+}
+
 fn confidence(measured: &Measured) -> String {
-    let most = measured.points.iter().flat_map(|point| &point.values).map(Vec::len).max().unwrap_or(0);
-    match most {
+    match most_runs(measured) {
         0 | 1 => "How sure: one run per point; `runs` in the sweep gives intervals.".into(),
         runs => format!(
             "How sure: up to {runs} runs per point. Points are means; bars are 95 % confidence intervals, shown where \
-             only repeated runs are averaged."
+             only repeated runs are averaged. Places whose intervals overlap cannot be told apart."
         ),
     }
 }
@@ -157,27 +125,45 @@ fn cautions(measured: &Measured) -> Vec<String> {
             measured.failed, measured.runs
         )
     });
+    let few = (2..FEWEST_RUNS as usize).contains(&most_runs(measured)).then(|| {
+        format!("Intervals of fewer than {FEWEST_RUNS} runs are unreliable; write `runs = 30` into the sweep.")
+    });
     let times = measured.measures.iter().any(|path| path.starts_with("response_ns"));
     let starved = times.then(|| {
         "Response times count requests that ended. A policy that starves tasks can look fast: compare the policies at the \
          places that matter with `schedlab compare`."
             .to_string()
     });
-    failed.into_iter().chain(starved).collect()
+    failed.into_iter().chain(few).chain(starved).collect()
 }
 
-fn table(all: &[Extremes], measured: &Measured) -> Table {
-    let words = |head: &str, of: &dyn Fn(&Extremes) -> String| Column::words(head, all.iter().map(of));
-    let numbers = |head: &str, of: &dyn Fn(&Extremes) -> f64| {
-        Column::numbers(head, all.iter().map(|one| amount(one.measure.found.metric, of(one))))
+/// The measures of all roles, in their order.
+fn rankings<'a>(measure: &'a Measure, measured: &'a Measured) -> Vec<Ranking<'a>> {
+    measure.roles(measured).into_iter().filter_map(|role| Ranking::new(measure, role, measured)).collect()
+}
+
+fn table(all: &[Ranking], measured: &Measured) -> Table {
+    let words = |head: &str, of: &dyn Fn(&Ranking) -> String| Column::words(head, all.iter().map(of));
+    let numbers = |head: &str, end: usize| {
+        Column::numbers(head, all.iter().map(|one| one.amount(one.ends()[end].mean)).collect::<Vec<_>>())
     };
+    let place = |one: &Ranking, end: usize| place(one.ends()[end].point, measured);
     Table::new([
-        words("measure", &|one| one.measure.name(one.role)),
-        numbers("lowest", &|one| one.lowest.0),
-        words("where", &|one| place(one.lowest.1, measured)),
-        numbers("highest", &|one| one.highest.0),
-        words("where", &|one| place(one.highest.1, measured)),
+        words("measure", &|one| one.name()),
+        numbers("lowest", 0),
+        words("where", &|one| place(one, 0)),
+        numbers("highest", 1),
+        words("where", &|one| place(one, 1)),
+        words("difference", &|one| one.difference()),
     ])
+}
+
+/// How many values an axis has.
+fn distinct(measured: &Measured, axis: usize) -> usize {
+    let mut values: Vec<String> = measured.points.iter().map(|point| format!("{:?}", point.places[axis])).collect();
+    values.sort_unstable();
+    values.dedup();
+    values.len()
 }
 
 /// The charts along an axis; none where it has one value.

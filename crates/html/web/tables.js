@@ -21,7 +21,7 @@
 
   /** What a cell is sorted by: its number, if it has one. */
   function key(text) {
-    const number = Number.parseFloat(text);
+    const number = Number.parseFloat(text.replace(/^−/, '-'));
     return Number.isNaN(number) ? text : number;
   }
 
@@ -38,9 +38,10 @@
     let above = [];
     for (const row of body.rows) {
       [...row.cells].forEach((cell, index) => {
-        if (!cell.classList.contains('number') && cell.textContent === '') cell.textContent = above[index] ?? '';
+        if (cell.classList.contains('number') || cell.textContent !== '' || !above[index]) return;
+        [cell.textContent, cell.title] = [above[index].textContent, above[index].title];
       });
-      above = [...row.cells].map((cell) => cell.textContent);
+      above = [...row.cells];
     }
   }
 
@@ -96,7 +97,8 @@
     for (const row of table.tBodies[0].rows) {
       [...row.cells].forEach((cell, column) => {
         const note = notes[cell.dataset.note - 1]?.textContent;
-        cell.title = [note, heads[column].title].filter(Boolean).join('\n');
+        // A name that is cut has itself as its title.
+        cell.title = [cell.title, note, heads[column].title].filter(Boolean).join('\n');
       });
     }
     const tools = document.createElement('div');

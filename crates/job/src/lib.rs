@@ -18,6 +18,7 @@ use schedlab_model::workload::Workload;
 use schedlab_policy::{PolicySpec, Reference, catalog};
 use schedlab_report::Fragile;
 use schedlab_report::comparison::{Candidate, Comparison};
+use schedlab_report::conclusion::Absent;
 use schedlab_report::theory::draws;
 use schedlab_venue::{Executor, KERNEL, Policy, Run, VenueError, VenueName};
 use serde_json::json;
@@ -90,6 +91,8 @@ pub struct Done {
     copies: Vec<Vec<Run>>,
     /// The labels of the policies that failed.
     failed: Vec<String>,
+    /// The labels of those that can be run nowhere.
+    not_run: Vec<String>,
     /// What the copies came to that failed.
     fragile: Vec<Fragile>,
 }
@@ -195,7 +198,7 @@ impl Job {
         }
         for (label, refusal) in self.refused() {
             done.failures.push(refusal);
-            done.failed.push(label);
+            done.not_run.push(label);
         }
         self.perturb(&ran, &mut done, runner)?;
         done.interrupted = runner.monitor.is_stopped();
@@ -303,7 +306,8 @@ impl Job {
         let is_varied = self.variants.iter().any(|variant| !variant.settings.is_empty());
         let published = if is_varied { &[][..] } else { &self.scenario.published };
         let failures = done.failures.iter().map(ToString::to_string).collect();
-        Comparison::new(&candidates, published, draws).with_failures(failures, &done.failed, &done.fragile)
+        let absent = Absent { failed: &done.failed, not_run: &done.not_run };
+        Comparison::new(&candidates, published, draws).with_failures(failures, absent, &done.fragile)
     }
 
     fn candidates<'a>(&'a self, done: &'a Done) -> Vec<Candidate<'a>> {

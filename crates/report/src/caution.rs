@@ -7,8 +7,15 @@ use crate::{Column, Style, wrap};
 use schedlab_model::metric;
 use schedlab_model::outcome::{Outcome, RoleView};
 
-/// With fewer runs than this intervals are too narrow.
-const FEWEST_RUNS: u32 = 10;
+/// With fewer runs than this intervals are unreliable.
+pub const FEWEST_RUNS: u32 = 10;
+
+/// What is to be known of the intervals over so many runs; nothing of enough runs, and of one, which has none.
+pub fn few_runs(runs: u32) -> Option<String> {
+    (2..FEWEST_RUNS)
+        .contains(&runs)
+        .then(|| format!("Intervals of fewer than {FEWEST_RUNS} runs are unreliable; take --runs 30."))
+}
 
 /// Something to know, with a remedy where there is one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,10 +97,8 @@ pub fn cautions(result: &Outcome, policy: &str, shown: &[&str]) -> Vec<Caution> 
     cautions.extend(roles.iter().flat_map(|role| partly_known(role, policy, result.runs(), shown)));
     let starving = roles.iter().enumerate().filter_map(|(index, role)| Some((index, starved(role, policy)?)));
     cautions.extend(starving.map(|(index, text)| Caution { text, reach: Reach::Responses(vec![index]) }));
-    if (2..FEWEST_RUNS).contains(&result.runs()) && has_intervals(result) {
-        let text = format!("Intervals of fewer than {FEWEST_RUNS} runs are too narrow; take --runs 30.");
-        cautions.push(Caution { text, reach: Reach::Intervals });
-    }
+    let few = few_runs(result.runs()).filter(|_| has_intervals(result));
+    cautions.extend(few.map(|text| Caution { text, reach: Reach::Intervals }));
     cautions
 }
 

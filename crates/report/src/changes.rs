@@ -4,7 +4,7 @@
 //! locked to each other's phase and to the tick, and another offset of the tick or a per mille more of work may give very
 //! different numbers. So copies with such changes run too, and the tables show their range.
 
-use crate::ratio::{amount, times};
+use crate::ratio::{amount, both_times};
 use crate::{Column, Table};
 use schedlab_metrics::statistics::Comparison as Effect;
 use schedlab_model::metric::{Metric, Part, known};
@@ -129,11 +129,11 @@ impl ChangedDifference {
 
     /// As the end of a sentence: `, between 1.71× longer and 1.92× longer under small changes of …`.
     pub(crate) fn words(&self, metric: &Metric) -> String {
-        let (low, high) = match (self.ratio_low, self.ratio_high) {
+        let [low, high] = match (self.ratio_low, self.ratio_high) {
             // The smaller difference first.
-            (Some(low), Some(high)) if high < 1.0 => (times(high, metric), times(low, metric)),
-            (Some(low), Some(high)) => (times(low, metric), times(high, metric)),
-            _ => (amount(metric, self.difference_low), amount(metric, self.difference_high)),
+            (Some(low), Some(high)) if high < 1.0 => both_times([high, low], metric),
+            (Some(low), Some(high)) => both_times([low, high], metric),
+            _ => [self.difference_low, self.difference_high].map(|value| amount(metric, value)),
         };
         match (low == high, self.is_firm()) {
             (true, _) => format!(", and so it stays under {WHAT}"),

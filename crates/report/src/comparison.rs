@@ -2,7 +2,7 @@
 
 use crate::caution::{Caution, Number, are_marking, cautions, legends, note, noted, starved, texts, warnings};
 use crate::changes::{self, Change, Fragile, WHAT};
-use crate::conclusion::{Conclusion, Facts, has_requests};
+use crate::conclusion::{Absent, Conclusion, Facts, has_requests};
 use crate::control_groups;
 use crate::costs;
 use crate::gap::{Evidence, Gap};
@@ -173,10 +173,10 @@ impl Comparison {
         Comparison::differing(candidates, true)
     }
 
-    /// The same with what is to be said about policies next to those that ran well: how and which ones failed, and which fail
-    /// under small changes.
-    pub fn with_failures(self, failures: Vec<String>, failed: &[String], fragile: &[Fragile]) -> Comparison {
-        Comparison { failures, ..self }.settled(failed, fragile)
+    /// The same with what is to be said about policies next to those that ran well: how and which ones have no result,
+    /// and which fail under small changes.
+    pub fn with_failures(self, failures: Vec<String>, absent: Absent, fragile: &[Fragile]) -> Comparison {
+        Comparison { failures, ..self }.settled(absent, fragile)
     }
 
     /// The same with the conclusion that these candidates, which are its own, come to, where it has none: older versions
@@ -198,11 +198,11 @@ impl Comparison {
         if let Some(conclusion) = &mut self.conclusion {
             conclusion.take_over(known.conclusion.as_ref(), &known.differences);
         }
-        self.settled(&[], &[])
+        self.settled(Absent::default(), &[])
     }
 
     /// Puts into words what it comes to.
-    fn settled(mut self, failed: &[String], fragile: &[Fragile]) -> Comparison {
+    fn settled(mut self, absent: Absent, fragile: &[Fragile]) -> Comparison {
         self.fragile.extend(fragile.iter().map(Fragile::words));
         let Some(mut conclusion) = self.conclusion.take() else { return self };
         let starving = |(policy, result): (&String, &Outcome)| {
@@ -217,7 +217,7 @@ impl Comparison {
             roles: self.results.first().map_or(0, |result| result.roles().len()),
             starving: self.policies.iter().zip(&self.results).flat_map(starving).collect(),
             fragile: fragile.iter().map(|one| one.policy.clone()).collect(),
-            failed,
+            absent,
             is_recorded: self.is_recorded(),
         });
         Comparison { conclusion: Some(conclusion), ..self }
@@ -271,7 +271,7 @@ impl Comparison {
             inconclusive: Vec::new(),
             curves: candidates.iter().map(|candidate| candidate.curves.to_vec()).collect(),
         };
-        comparison.settled(&[], &[])
+        comparison.settled(Absent::default(), &[])
     }
 }
 

@@ -1,7 +1,7 @@
 //! How far apart two policies are in a metric, and what that rests on.
 
 use crate::changes::ChangedDifference;
-use crate::ratio::{SAME, amount, beside, ends, times};
+use crate::ratio::{SAME, amount, beside, beside_with_ends, ends, times};
 use schedlab_metrics::statistics::{Comparison as Effect, leaves_out_equality};
 use schedlab_model::metric::Metric;
 use schedlab_model::result::Interval;
@@ -72,18 +72,15 @@ impl Gap {
 
     /// As a remark in brackets: `2.60×, 95 % interval 2.41× to 2.83×`; nothing where the ratio says nothing.
     pub(crate) fn remark(&self, with_range: bool) -> Option<String> {
-        let text = beside(self.ratio?)?;
-        let range = self.range().filter(|_| with_range && text != SAME);
-        let ends = range.and_then(|(low, high)| Some([beside(low)?, beside(high)?]));
-        Some(match (ends, self.ratio_interval) {
-            (None, _) => text,
+        let ratio = self.ratio?;
+        let range = self.range().filter(|_| with_range).and_then(|ends| beside_with_ends(ratio, ends));
+        let Some([text, low, high]) = range else { return beside(ratio) };
+        Some(match (self.ratio_interval, low == high) {
             // It has no width that could be seen.
-            (Some([low, high]), Some(_)) if low == high => text,
-            (Some([low, high]), Some(interval)) => {
-                format!("{text}, {} % interval {low} to {high}", percent(interval.level))
-            }
-            (Some([low, high]), None) if low == high => format!("{text}, same under small changes"),
-            (Some([low, high]), None) => format!("{text}, {low} to {high} under small changes"),
+            (Some(_), true) => text,
+            (Some(interval), false) => format!("{text}, {} % interval {low} to {high}", percent(interval.level)),
+            (None, true) => format!("{text}, same under small changes"),
+            (None, false) => format!("{text}, {low} to {high} under small changes"),
         })
     }
 }

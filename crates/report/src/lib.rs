@@ -25,10 +25,11 @@ mod text;
 pub mod theory;
 pub mod views;
 
+pub use caution::{FEWEST_RUNS, few_runs};
 pub use changes::{Change, ChangedDifference, Fragile};
 pub use gap::{Evidence, Gap};
 pub use metric::column;
-pub use number::{Percent, Quantity, Times};
+pub use number::{Percent, Quantity, Times, with_minus};
 pub use ratio::amount;
 pub use style::Style;
 pub use table::{Column, Table};

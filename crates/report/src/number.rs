@@ -1,7 +1,25 @@
 //! Numbers as people read them: one unit for all times that stand together, and digits that mean something.
 
+use std::borrow::Cow;
+
 /// What stands where there is no value.
 const ABSENT: &str = "-";
+
+/// A number as people read it: with a minus sign, and not with the hyphen that programs write. Anything else stays as
+/// it is.
+pub fn with_minus(number: &str) -> Cow<'_, str> {
+    match number.strip_prefix('-') {
+        Some(rest) if rest.starts_with(|first: char| first.is_ascii_digit()) => Cow::Owned(format!("−{rest}")),
+        _ => Cow::Borrowed(number),
+    }
+}
+
+/// Times in nanoseconds that stand in one sentence, each with the unit that they have in common: `16.50 ms`.
+pub(crate) fn times_alike<const N: usize>(values: [f64; N]) -> [String; N] {
+    let all = values.map(Some);
+    let times = Times::of(&all);
+    all.map(|value| format!("{} {}", times.show(value), times.unit))
+}
 
 /// Units of time, the longest first: where the largest of some times changes to it, its name, its nanoseconds.
 const UNITS: [(f64, &str, f64); 4] = [(1e10, "s", 1e9), (1e6, "ms", 1e6), (1e3, "us", 1e3), (0.0, "ns", 1.0)];
@@ -143,6 +161,12 @@ mod tests {
         assert_eq!(shown(&[12.345678e9]), "12.35s");
         assert_eq!(shown(&[1.5e3]), "1.500us");
         assert_eq!(shown(&[0.0]), "0ms");
+    }
+
+    #[test]
+    fn a_minus_is_none_of_a_hyphen() {
+        assert_eq!(["-27.3 %", "+3.1", "-", "-x", "0"].map(with_minus), ["−27.3 %", "+3.1", "-", "-x", "0"]);
+        assert_eq!(times_alike([16.5e6, 9.19e6, 23.81e6]), ["16.500 ms", "9.190 ms", "23.810 ms"]);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! What came of the search for the smallest limit, weight or burst of a control group that keeps a target.
 
+use crate::caution::{few_runs, warnings};
+use crate::number::times_alike;
 use crate::{Column, Percent, Style, Table, wrap};
 use schedlab_model::time::Time;
 use schemars::JsonSchema;
@@ -128,6 +130,11 @@ impl Point {
     fn misses(&self, target_ns: u64) -> bool {
         self.low_ns.unwrap_or(self.value_ns) > target_ns as f64
     }
+
+    /// The interval over the runs; none with one run, or where nothing varied.
+    fn interval(&self) -> Option<(f64, f64)> {
+        self.low_ns.zip(self.high_ns)
+    }
 }
 
 impl Curve {
@@ -167,11 +174,6 @@ pub fn schema() -> serde_json::Value {
 /// The limit as the scenario writes it.
 fn limit(point: &Point) -> String {
     point.quota_ns.map_or("none".into(), |quota| format!("{}/{}", Time(quota), Time(point.period_ns)))
-}
-
-/// A time to 10 µs, which is closer than it will ever be met.
-fn rounded(ns: f64) -> Time {
-    Time::from_us((ns / 1e4).round() as u64 * 10)
 }
 
 fn table(rows: &[&Point], knob: Knob, statistic: &str, policies: Option<Vec<String>>) -> Table {
@@ -223,19 +225,43 @@ impl Answer {
 
     /// What came of it under a policy, in one sentence or two.
     pub fn conclusion(&self, curve: &Curve) -> String {
-        let (target, loosest) = (self.target(), rounded(curve.loosest.value_ns));
         match curve.least(self.search) {
             Some(point) => self.found(curve, point),
-            None if curve.loosest.meets => format!("{target}: no {} that was tried keeps it.", self.search.name()),
+            None if curve.loosest.meets => {
+                format!("No {} that was tried keeps {}.", self.search.name(), self.target())
+            }
+            None => self.unmet(&curve.loosest),
+        }
+    }
+
+    /// The loosest setting does not keep the target, or its runs are too few to say that it does.
+    fn unmet(&self, loosest: &Point) -> String {
+        let (target, runs) = (self.target(), self.runs);
+        let most = match self.search {
+            Knob::Limit => "without a limit".to_string(),
+            Knob::Weight => format!("with a weight of {}", loosest.weight.unwrap_or_default()),
+            Knob::Burst => format!("with a burst of {}", Time(loosest.burst_ns)),
+        };
+        match loosest.interval().filter(|_| !loosest.misses(self.target_ns)) {
+            Some((low, high)) => {
+                let [value, low, high] = times_alike([loosest.value_ns, low, high]);
+                format!(
+                    "{runs} runs cannot tell whether {target} is met {most}: {value}, 95 % interval {low} to {high}. Take more \
+                     runs; no smaller {} was tried.",
+                    self.search.name()
+                )
+            }
             None => {
-                let most = match self.search {
-                    Knob::Limit => "without a limit".to_string(),
-                    Knob::Weight => format!("with a weight of {}", curve.loosest.weight.unwrap_or_default()),
-                    Knob::Burst => format!("with a burst of {}", Time(curve.loosest.burst_ns)),
-                };
-                format!("{target} is not met {most} either: {loosest}.")
+                let [value] = times_alike([loosest.value_ns]);
+                format!("{target} is not met even {most}: {value}.")
             }
         }
+    }
+
+    /// What a reader has to know before believing the intervals.
+    pub fn cautions(&self) -> Vec<String> {
+        let mut points = self.policies.iter().flat_map(|curve| curve.points.iter().chain([&curve.loosest]));
+        few_runs(self.runs).filter(|_| points.any(|point| point.interval().is_some())).into_iter().collect()
     }
 
     fn found(&self, curve: &Curve, point: &Point) -> String {
@@ -273,7 +299,7 @@ impl Answer {
             text += "\n";
             text += &wrap("", 0, &self.conclusion(curve));
         }
-        text
+        text + &warnings(self.cautions().iter().map(String::as_str), style)
     }
 
     /// One table of all curves, for files.
@@ -367,7 +393,27 @@ mod tests {
         weight.search = Knob::Weight;
         weight.policies[0].loosest = Point { weight: Some(10_000), meets: false, ..point(None, 30.0, false) };
         let conclusion = weight.conclusion(&weight.policies[0]);
-        assert_eq!(conclusion, "p99 ≤ 20ms is not met with a weight of 10000 either: 30ms.");
+        assert_eq!(conclusion, "p99 ≤ 20ms is not met even with a weight of 10000: 30 ms.");
+    }
+
+    /// The mean keeps the target and the upper end of the interval does not: that says neither yes nor no.
+    #[test]
+    fn too_few_runs_are_no_answer() {
+        let mut open = answer();
+        open.runs = 2;
+        let loosest = Point { low_ns: Some(9.19e6), high_ns: Some(23.81e6), ..point(None, 16.5, false) };
+        open.policies[0] = Curve { loosest, points: Vec::new(), least_quota_ns: None, ..open.policies[0].clone() };
+        let told = open.conclusion(&open.policies[0]);
+        let expected = "2 runs cannot tell whether p99 ≤ 20ms is met without a limit: 16.500 ms, 95 % interval 9.190 ms to \
+                        23.810 ms. Take more runs; no smaller limit was tried.";
+        assert_eq!(told, expected);
+        assert_eq!(open.cautions(), ["Intervals of fewer than 10 runs are unreliable; take --runs 30."]);
+        assert!(open.show(Style::PLAIN).ends_with("take --runs 30.\n"), "{}", open.show(Style::PLAIN));
+        let enough = Answer { runs: 10, ..open.clone() };
+        assert!(enough.cautions().is_empty());
+        open.policies[0].loosest = Point { low_ns: None, high_ns: None, ..point(None, 21.0, false) };
+        assert_eq!(open.conclusion(&open.policies[0]), "p99 ≤ 20ms is not met even without a limit: 21 ms.");
+        assert!(open.cautions().is_empty(), "without an interval there is nothing to be careful about");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use crate::control_groups::control_groups;
 use crate::metric::quantity;
 use crate::{Column, Quantity, Style, Table, Times, column, columns_of, others, wrap};
 use schedlab_metrics::combine;
+use schedlab_metrics::load::MAX_ESTIMATED_LOAD;
 use schedlab_model::metric::{self, Unit};
 use schedlab_model::outcome::{CpuView, Outcome, Value, View};
 use schedlab_model::result::RunResult;
@@ -94,19 +95,25 @@ pub fn tasks(runs: &[&RunResult], style: Style) -> String {
 pub(crate) fn heading(results: &[Outcome], what: &str, style: Style) -> String {
     let Some(result) = results.first() else { return String::new() };
     let scenario = result.scenario();
-    let count = |result: &Outcome| result.scenario().cpus.to_string();
-    let cpus = if results.iter().all(|result| result.scenario().cpus == 1) { "CPU" } else { "CPUs" };
-    let length = each(results, |result| duration(result.duration_ns()));
-    let mut facts = format!("{length} on {} {cpus} in {}", each(results, count), result.venue());
-    if result.warmup_ns() > 0 {
-        facts += &format!(", the first {} not measured", duration(result.warmup_ns()));
-    }
-    facts += &match result {
+    let seed = match result {
         Outcome::Several(runs) => format!(", means of {} runs from seed {}", result.runs(), runs.runs.seeds[0]),
         Outcome::One(run) => format!(", seed {}", run.seed),
     };
+    let facts = ran(results, result.venue()) + &seed;
     let title = wrap(&format!("{what}: "), 4, &facts).replacen(what, &style.bold(what), 1);
     title + &if scenario.about.is_empty() { String::new() } else { style.faint(&wrap("", 0, &scenario.about)) }
+}
+
+/// How long on what it ran: `2s on 2 CPUs in sim, the first 1s not measured`. `venue` is where, in words.
+pub fn ran(results: &[Outcome], venue: &str) -> String {
+    let is_single = results.iter().all(|result| result.scenario().cpus == 1);
+    let cpus = each(results, |result| result.scenario().cpus.to_string());
+    let length = each(results, |result| duration(result.duration_ns()));
+    let text = format!("{length} on {cpus} {} in {venue}", if is_single { "CPU" } else { "CPUs" });
+    match results.iter().any(|result| result.warmup_ns() > 0) {
+        true => format!("{text}, the first {} not measured", each(results, |result| duration(result.warmup_ns()))),
+        false => text,
+    }
 }
 
 /// What is said of all results, or of each of them where they differ: `2 or 4`.
@@ -246,18 +253,38 @@ const LEAST_SHOWN: f64 = 0.0005;
 /// A distribution over small numbers in a limited number of columns: its heaviest parts in percent, as in
 /// `3: 50.0 %  4: 50.0 %`, or its range and mean where those would be less than half of it.
 pub(crate) fn load(fractions: &BTreeMap<u32, f64>, columns: usize) -> String {
+    let mean = || fractions.iter().map(|(&number, fraction)| f64::from(number) * fraction).sum::<f64>();
+    let range = fractions.keys().next().zip(fractions.keys().next_back());
+    heaviest(fractions, columns)
+        .or_else(|| range.map(|(least, most)| format!("{least} to {most}, mean {:.1}", mean())))
+        .unwrap_or("-".into())
+}
+
+/// The same of loads that are estimated from response times. A request that asks for less than a slice may seem to
+/// share its CPU with hundreds, which no mean bears; and the greatest estimate stands for all above it.
+fn estimated_load(fractions: &BTreeMap<u32, f64>, columns: usize) -> String {
+    let half = || {
+        let mut sum = 0.0;
+        fractions.iter().find(|(_, fraction)| {
+            sum += **fraction;
+            sum >= 0.5
+        })
+    };
+    let range = || {
+        let (least, most) = (fractions.keys().next()?, fractions.keys().next_back()?);
+        let more = if *most == MAX_ESTIMATED_LOAD { " or more" } else { "" };
+        Some(format!("median {}, {least} to {most}{more}", half()?.0))
+    };
+    heaviest(fractions, columns).or_else(range).unwrap_or("-".into())
+}
+
+/// The heaviest parts of a distribution; none where those that fit are less than half of it.
+fn heaviest(fractions: &BTreeMap<u32, f64>, columns: usize) -> Option<String> {
     let seen = fractions.iter().filter(|(_, fraction)| **fraction >= LEAST_SHOWN);
     let mut heaviest: Vec<(u32, f64)> = seen.map(|(&number, &fraction)| (number, fraction)).collect();
     heaviest.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-    let longest = (1..=heaviest.len())
-        .rev()
-        .map(|many| parts(&heaviest[..many]))
-        .find(|(text, shown)| columns_of(text) <= columns && *shown >= 0.5);
-    longest.map(|(text, _)| text).unwrap_or_else(|| {
-        let mean: f64 = fractions.iter().map(|(&number, fraction)| f64::from(number) * fraction).sum();
-        let range = fractions.keys().next().zip(fractions.keys().next_back());
-        range.map_or("-".into(), |(least, most)| format!("{least} to {most}, mean {mean:.1}"))
-    })
+    let mut longest_first = (1..=heaviest.len()).rev().map(|many| parts(&heaviest[..many]));
+    longest_first.find(|(text, shown)| columns_of(text) <= columns && *shown >= 0.5).map(|(text, _)| text)
 }
 
 /// Parts of a distribution in the order of their numbers, what is missing, and how much they are together.
@@ -282,11 +309,10 @@ pub fn whole(result: &Outcome) -> String {
     for (path, name, show) in told {
         facts.extend(whole.value(path).map(|value| (name, show(value.number) + &part_of(value, result.runs()))));
     }
-    for (path, name) in
-        [("load_distribution.true", "tasks on a CPU"), ("load_distribution.estimated", "as requests see it")]
-    {
-        facts.extend(whole.distribution(path).map(|loads| (name, load(&loads, 50))));
-    }
+    let loads = |path: &str| whole.distribution(path);
+    facts.extend(loads("load_distribution.true").map(|loads| ("tasks on a CPU", load(&loads, 50))));
+    let seen = loads("load_distribution.estimated").map(|loads| estimated_load(&loads, 50));
+    facts.extend(seen.map(|seen| ("as requests see it", seen)));
     facts.extend(others::figure(result).map(|text| ("others took", text)));
     facts.extend(scheduler_program(whole).map(|text| ("scheduler's program", text)));
     facts.extend(overhead(whole).map(|text| ("system time", text)));
@@ -412,6 +438,9 @@ mod tests {
         assert_eq!(load(&of(&[(0, 0.1), (1, 0.6), (2, 0.3), (9, 1e-5)]), 25), "1: 60.0 %  other: 40.0 %");
         let even = (0..100).map(|number| (number, 0.01)).collect::<Vec<_>>();
         assert_eq!(load(&of(&even), 30), "0 to 99, mean 49.5");
-        assert_eq!(load(&of(&[]), 30), "-");
+        assert_eq!([load(&of(&[]), 30), estimated_load(&of(&[]), 30)], ["-", "-"]);
+        assert_eq!(estimated_load(&of(&even), 30), "median 49, 0 to 99");
+        let short = even.iter().take(99).copied().chain([(MAX_ESTIMATED_LOAD, 0.01)]).collect::<Vec<_>>();
+        assert_eq!(estimated_load(&of(&short), 40), "median 49, 0 to 1023 or more");
     }
 }

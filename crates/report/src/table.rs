@@ -1,5 +1,6 @@
 //! Aligned columns.
 
+use crate::number::with_minus;
 use crate::text::{columns_of, padded, shorten, shorten_all};
 use crate::{Style, Times, WIDTH};
 use schedlab_model::metric;
@@ -151,8 +152,8 @@ impl Column {
             Kind::Numbers | Kind::Times(_) => {
                 let longest = self.cells.iter().map(|cell| decimals_of(cell)).max().unwrap_or(0);
                 let number = |cell: &String| match cell.parse::<f64>() {
-                    Ok(_) => cell.clone() + &" ".repeat(longest - decimals_of(cell)),
-                    Err(_) => cell.clone(),
+                    Ok(_) => with_minus(cell).into_owned() + &" ".repeat(longest - decimals_of(cell)),
+                    Err(_) => with_minus(cell).into_owned(),
                 };
                 self.cells.iter().map(number).collect()
             }
@@ -391,6 +392,13 @@ mod tests {
         assert_eq!(table.show(Style::PLAIN), expected);
         let coloured = table.show(Style { colours: true });
         assert!(coloured.contains("\x1b[1mrole") && coloured.contains("\x1b[33m  1000\x1b[0m"), "{coloured}");
+    }
+
+    #[test]
+    fn people_see_a_minus_and_programs_a_hyphen() {
+        let column = Column::numbers("off", words(&["-1.5", "-27.25", "-"]));
+        assert_eq!(Table::new([column.clone()]).show(Style::PLAIN), "   off\n −1.5\n−27.25\n     -\n");
+        assert_eq!(column.cells(), words(&["-1.5", "-27.25", "-"]));
     }
 
     #[test]

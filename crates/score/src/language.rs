@@ -144,7 +144,7 @@ impl Weighed {
         let metric = subject.metric();
         let weight = spec.weight.unwrap_or(1.0);
         if !weight.is_finite() || weight < 0.0 {
-            return Err(wrong("weight", format!("{weight} is no weight: write 0 or more")));
+            return Err(wrong("weight", format!("{weight} is not a weight: write 0 or more")));
         }
         if metric.better == Better::Neither && weight > 0.0 {
             let why = format!(
@@ -204,7 +204,7 @@ mod tests {
         for (keys, told) in [
             ("metric = \"respons_ns.p99\"", "5:10: there is no metric `respons_ns.p99`: did you mean"),
             ("metric = \"migrations\"", "5:10: more of `migrations` is neither better nor worse: give it `max`"),
-            ("metric = \"jain\"\nweight = -1.0", "6:10: -1 is no weight"),
+            ("metric = \"jain\"\nweight = -1.0", "6:10: -1 is not a weight"),
             ("metric = \"jain\"\nweight = 0.0", "6:10: a part without a weight needs `max` or `min`"),
             ("metric = \"response_ns.p99\"\nmax = 20", "6:7: 20 has no unit"),
             (

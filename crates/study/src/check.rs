@@ -12,7 +12,7 @@ impl Study {
     /// What is wrong with it beyond single keys, and where.
     pub(crate) fn fault(&self) -> Option<(String, String)> {
         if let Err(wrong) = FileName::check(&self.name) {
-            return Some(("name".into(), format!("`{}` is no name of a study: {wrong}", self.name)));
+            return Some(("name".into(), format!("`{}` is not a name of a study: {wrong}", self.name)));
         }
         for (q, question) in self.questions.iter().enumerate() {
             let here = format!("question[{q}]");
@@ -233,5 +233,5 @@ fn fault_of_metric(path: &str, unit: &str) -> Option<String> {
         "%" => matches!(selector.unit(), Unit::Fraction | Unit::Ratio),
         _ => true,
     };
-    (!fits).then(|| format!("`{path}` is no number in `{unit}`: its unit is {}", selector.unit().words()))
+    (!fits).then(|| format!("`{path}` is not a number in `{unit}`: its unit is {}", selector.unit().words()))
 }

@@ -128,8 +128,8 @@ impl Counts {
         let parts = [
             (self.hold, "holds", "hold"),
             (self.fitted, "was fitted", "were fitted"),
-            (self.explained, "differs for a reason shown by a run", "differ for a reason shown by a run"),
-            (self.supposed, "differs for a reason shown by no run", "differ for a reason shown by no run"),
+            (self.explained, "differs for a reason that a run shows", "differ for a reason that a run shows"),
+            (self.supposed, "differs for a reason that no run shows", "differ for a reason that no run shows"),
             (self.differ, "differs", "differ"),
             (self.cannot_tell, "cannot be distinguished from no effect", "cannot be distinguished from no effect"),
             (self.not_comparable, "cannot be compared", "cannot be compared"),
@@ -181,11 +181,17 @@ fn unanswered(
     if let Some((what, reason)) = missing {
         return Some(format!("a value is missing ({what}): {}", flat(reason)));
     }
-    match Counts::of(values).differ {
-        0 => None,
-        1 => Some("1 value differs and the study does not say why".into()),
-        differ => Some(format!("{differ} values differ and the study does not say why")),
+    match &unexplained(values).collect::<Vec<_>>()[..] {
+        [] => None,
+        [only] => Some(format!("1 value differs and the study does not say why: {only}")),
+        all => Some(format!("{} values differ and the study does not say why: {}", all.len(), all.join("; "))),
     }
+}
+
+/// The names of the values that differ without a reason.
+fn unexplained(values: &[Row]) -> impl Iterator<Item = &str> {
+    let is_open = |row: &&Row| matches!(row.judged.verdict, Verdict::Differs { reason: None, .. });
+    values.iter().filter(is_open).map(|row| row.judged.what.as_str())
 }
 
 /// Why cases of a question were not run, each once with how many.
@@ -207,6 +213,11 @@ impl Page {
     /// are no surprise.
     pub fn unanswered(&self) -> impl Iterator<Item = (&str, &str)> {
         self.questions.iter().filter_map(|question| Some((question.id.as_str(), question.unanswered.as_deref()?)))
+    }
+
+    /// The names of the values that differ and of which the study does not say why, in the order of its questions.
+    pub fn unexplained(&self) -> impl Iterator<Item = &str> {
+        self.questions.iter().flat_map(|question| unexplained(&question.values))
     }
 
     /// What a study says after its cases were run.

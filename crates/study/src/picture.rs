@@ -141,8 +141,18 @@ fn axes(spec: &ChartSpec) -> (String, String) {
         ChartKind::RunTime => ("time (s)", "CPU time so far (s)"),
         ChartKind::Status => ("time (s)", ""),
     };
-    let own = |own: &Option<String>, title: &str| own.clone().unwrap_or_else(|| title.into());
-    (own(&spec.x, x), own(&spec.y, y))
+    let y = if spec.kind == ChartKind::Bars { title_of_bars(&spec.columns) } else { y.into() };
+    (spec.x.clone().unwrap_or_else(|| x.into()), spec.y.clone().unwrap_or(y))
+}
+
+/// What bars are about: their only column with its unit, or the unit that all of several have.
+fn title_of_bars(columns: &[Column]) -> String {
+    match columns {
+        [only] if only.unit.is_empty() => only.head.clone(),
+        [only] => format!("{} ({})", only.head, only.unit),
+        [first, others @ ..] if others.iter().all(|other| other.unit == first.unit) => first.unit.clone(),
+        _ => String::new(),
+    }
 }
 
 /// How often response times are of each length, in nanoseconds; of several runs all together.

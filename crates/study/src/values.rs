@@ -32,9 +32,9 @@ pub fn markdown_values(rows: &[Row]) -> String {
             Some(format!("{}{place}", row.judged.what))
         }),
         ("published", |row| Some(row.published()).filter(|text| !text.is_empty())),
-        ("own", |row| row.judged.own.as_ref().map(|own| with_unit(own, &row.unit))),
-        ("seen", |row| row.judged.seen.map(|seen| with_unit(&number(seen), &row.unit))),
-        ("predicted", |row| row.judged.predicted.map(|value| with_unit(&number(value), &row.unit))),
+        ("own", Row::own),
+        ("seen", |row| row.judged.seen.map(|seen| row.in_unit(Some(seen)))),
+        ("predicted", |row| row.judged.predicted.map(|value| row.in_unit(Some(value)))),
         ("verdict", |row| Some(row.judged.verdict.words().into())),
         ("under", |row| row.judged.firmness.as_ref().map(Firmness::words)),
     ];
@@ -49,6 +49,16 @@ pub fn markdown_values(rows: &[Row]) -> String {
 }
 
 impl Row {
+    /// A number with the unit of the value; `-` where there is none.
+    pub fn in_unit(&self, value: Option<f64>) -> String {
+        value.map_or("-".into(), |value| with_unit(&number(value), &self.unit))
+    }
+
+    /// The study's own threshold or calculation, with its unit.
+    pub fn own(&self) -> Option<String> {
+        self.judged.own.as_ref().map(|own| with_unit(own, &self.unit))
+    }
+
     /// What the source prints, with its unit where it is a number, and marked where that could not be checked.
     pub fn published(&self) -> String {
         let published = &self.judged.published;
@@ -68,9 +78,7 @@ pub fn words_published(row: &Row) -> Option<String> {
 
 /// The published values: numbers and verdict in columns, and behind them what it is, on as many lines as that takes.
 pub fn values(rows: &[Row], style: Style) -> String {
-    let shown = |pick: fn(&Judged) -> Option<f64>| {
-        rows.iter().map(move |row| pick(&row.judged).map_or("-".into(), |value| with_unit(&number(value), &row.unit)))
-    };
+    let shown = |pick: fn(&Judged) -> Option<f64>| rows.iter().map(move |row| row.in_unit(pick(&row.judged)));
     let published = |row: &Row| match row.published() {
         text if text.is_empty() || text.len() > LONGEST_CELL => "-".into(),
         text => text,
@@ -81,8 +89,8 @@ pub fn values(rows: &[Row], style: Style) -> String {
         Column::numbers("seen", shown(|judged| judged.seen)),
     ];
     if rows.iter().any(|row| row.judged.own.is_some()) {
-        let own = |row: &Row| row.judged.own.as_ref().map_or("-".into(), |own| with_unit(own, &row.unit));
-        columns.insert(2, Column::numbers("own", rows.iter().map(own)));
+        let own = rows.iter().map(|row| row.own().unwrap_or("-".into()));
+        columns.insert(2, Column::numbers("own", own));
     }
     if rows.iter().any(|row| row.judged.predicted.is_some()) {
         columns.push(Column::numbers("predicted", shown(|judged| judged.predicted)));
@@ -154,7 +162,7 @@ impl Judged {
             (Some(reason), Some(proof)) => Some(format!("{}; shown: {}", flat(reason), proof.seen)),
             (None, Some(proof)) => Some(format!("the reason that the study gives does not show: {}", proof.seen)),
             (Some(reason), None) if matches!(self.verdict, Verdict::Differs { .. }) => {
-                Some(format!("{}; shown by no run", flat(reason)))
+                Some(format!("{}; no run shows it", flat(reason)))
             }
             (reason, None) => reason.map(flat),
         }
@@ -163,7 +171,7 @@ impl Judged {
     /// What is behind the verdict, the threshold and the number.
     fn notes(&self) -> impl Iterator<Item = String> {
         let reason = self.because().map(|reason| format!("{}: {reason}", self.verdict.words()));
-        let own = self.derivation.as_ref().map(|text| format!("own: {}", flat(text)));
+        let own = self.derivation.as_ref().map(|text| format!("the study's own number: {}", flat(text)));
         let unverified = self.unverified.as_ref().map(|why| format!("not verified: {}", flat(why)));
         [reason, own, unverified].into_iter().flatten()
     }

@@ -70,6 +70,22 @@ fn values_hold_or_differ_by_what_is_allowed() {
     }
 }
 
+/// One of the two has a reason: what ends a run in a line is about the other.
+#[test]
+fn what_differs_without_a_reason_is_named() {
+    let value = |what: &str, more: &str| {
+        let named = CFS.replace("what = \"b\"", &format!("what = \"{what}\""));
+        format!("\n[[question.value]]\n{named}published = 25\nwithin = 0.1\n{more}")
+    };
+    let text = format!("{STUDY}{}{}", value("open", ""), value("known", "differs = \"why\"\n"));
+    let (study, experiment) = plan(&text, FULL).unwrap();
+    let page = Page::new(&study, &experiment, &carry_out(&experiment, None));
+    assert_eq!(page.unexplained().collect::<Vec<_>>(), ["open"]);
+    let why = page.questions[0].unanswered.as_deref();
+    assert_eq!(why, Some("1 value differs and the study does not say why: open"));
+    assert_eq!(page.summary(), "0 of 2 values hold, 1 differs for a reason that no run shows, 1 differs");
+}
+
 #[test]
 fn rows_of_cases_have_their_distribution_on_a_terminal_and_nowhere_else() {
     let page = |column: &str| {
@@ -360,7 +376,8 @@ fn own_thresholds_fits_and_unverified_numbers_are_told_apart() {
     let markdown = page.markdown("c");
     assert!(markdown.contains("| b | a quarter | 25 % | 24."), "{markdown}");
     assert!(markdown.contains("| b | 25 % (not verified) | - | 24."), "{markdown}");
-    for note in ["- b: own: one of four", "- b: fitted: made of it", "- b: not verified: a picture"] {
+    for note in ["- b: the study's own number: one of four", "- b: fitted: made of it", "- b: not verified: a picture"]
+    {
         assert!(markdown.contains(note), "{note}: {markdown}");
     }
     let shown = page.show(Style::PLAIN);

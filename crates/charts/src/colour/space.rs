@@ -90,12 +90,23 @@ fn gap(a: [f64; 3], b: [f64; 3]) -> f64 {
     libm::sqrt(a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum())
 }
 
+fn luminance(hex: &str) -> f64 {
+    let [r, g, b] = linear(hex);
+    0.2126 * r + 0.7152 * g + 0.0722 * b
+}
+
+/// The contrast of WCAG 2, from 1 to 21.
+pub fn contrast(a: &str, b: &str) -> f64 {
+    let (a, b) = (luminance(a) + 0.05, luminance(b) + 0.05);
+    a.max(b) / a.min(b)
+}
+
 #[cfg(test)]
-pub use measure::{Eyes, contrast, distance, grey};
+pub use measure::{Eyes, distance, grey};
 
 #[cfg(test)]
 mod measure {
-    use super::{Matrix, gap, lab, linear, times};
+    use super::{Matrix, gap, lab, linear, luminance, times};
 
     /// The viewer's colour vision.
     #[derive(Clone, Copy, Debug)]
@@ -120,17 +131,6 @@ mod measure {
             Eyes::WithoutRed => lab(times(&WITHOUT_RED, linear(hex)).map(|light| light.clamp(0.0, 1.0))),
         };
         gap(seen(a), seen(b))
-    }
-
-    fn luminance(hex: &str) -> f64 {
-        let [r, g, b] = linear(hex);
-        0.2126 * r + 0.7152 * g + 0.0722 * b
-    }
-
-    /// The contrast of WCAG 2, from 1 to 21.
-    pub fn contrast(a: &str, b: &str) -> f64 {
-        let (a, b) = (luminance(a) + 0.05, luminance(b) + 0.05);
-        a.max(b) / a.min(b)
     }
 
     /// The lightness of CIE 1976, from 0 to 100.

@@ -44,9 +44,12 @@ fn what_waits_longer_is_told_with_place_and_reason() {
     let web = page.lines().find(|line| line.starts_with("web ")).unwrap();
     assert!(web.ends_with("longer"), "{page}");
     assert!(words.contains("web waits 2.9") && words.contains("Where: cpu0 +"), "{page}");
-    assert!(words.contains("What had the CPU meanwhile: hog +"), "{page}");
+    assert!(words.contains("What ran meanwhile: hog +"), "{page}");
     // Why this CPU, why so long.
-    assert!(words.contains("web/0 waited 304us from") && words.contains("hog/0 304us had the CPU"), "{page}");
+    assert!(
+        words.contains("web/0 waited 304 us on cpu") && words.contains("What ran meanwhile: hog/0 304 us"),
+        "{page}"
+    );
     // The same both ways, and of a trace against itself nothing.
     let back = lab.out(&["trace", "old.parquet", "--against", "new.parquet"]);
     assert!(back.lines().any(|line| line.starts_with("web ") && line.ends_with("shorter")), "{back}");

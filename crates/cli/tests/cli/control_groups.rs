@@ -55,11 +55,16 @@ fn the_least_limit_that_keeps_a_target_is_found() {
     let text = lab.out(&["quota", "limited.toml", "--target", "max=12ms"]);
     assert!(text.contains("max ≤ 12ms needs a limit of"), "{text}");
     let never = lab.out(&["quota", "limited.toml", "--target", "p99=11ms"]);
-    assert!(never.contains("is not met without a limit either: 12ms"), "{never}");
+    assert!(never.contains("is not met even without a limit: 12 ms"), "{never}");
     for (flags, part) in [
         (&["--target", "p98=1ms"][..], "`p98` is none of mean, p50"),
         (&["--target", "p99=1ms", "--control-group", "job"], "there is no control group `job`: web"),
-        (&["--target", "p99=1ms", "--burst", "2"], "a burst of 2 quotas cannot be"),
+        (&["--target", "p99=1ms", "--control-group", "wbe"], "there is no control group `wbe`: did you mean `web`?"),
+        (&["--target", "p99=1ms", "--role", "sever"], "there is no task `sever`: did you mean `server`?"),
+        (
+            &["--target", "p99=1ms", "--burst", "2"],
+            "the burst is a part of the quota: write a number from 0 to 1, not 2",
+        ),
     ] {
         let output = lab.run(&[&["quota", "limited.toml"], flags].concat());
         assert!(output.code == Some(2) && output.err.contains(part), "{flags:?}: {}", output.err);
@@ -85,14 +90,14 @@ fn the_least_weight_and_the_least_burst_are_found() {
     let burst = search("limited.toml", "burst", "mean=30ms");
     assert_eq!((&burst["search"], &burst["policies"][0]["least_burst_ns"]), (&"burst".into(), &0.into()), "{burst}");
     let never = lab.out(&["quota", "limited.toml", "--search", "burst", "--target", "p99=11ms"]);
-    assert!(never.contains("is not met with a burst of 50ms either"), "{never}");
+    assert!(never.contains("is not met even with a burst of 50ms"), "{never}");
     let with_limit = ["--search", "burst", "--limit", "61ms/100ms", "--target", "p99=30ms", "--json"];
     let limited = lab.json(&[&["quota", "limited.toml"], &with_limit[..]].concat());
     assert_eq!(limited["policies"][0]["loosest"]["quota_ns"], 61_000_000, "{limited}");
     for (file, flags, part) in [
-        ("limited.toml", &["--limit", "50ms/100ms"][..], "--limit is what --search weight and --search burst keep"),
+        ("limited.toml", &["--limit", "50ms/100ms"][..], "a limit is what a search for a weight or a burst keeps"),
         ("shared.toml", &["--search", "burst"], "`web` has no limit whose burst could be searched for"),
-        ("limited.toml", &["--search", "burst", "--period", "5ms"], "--period and --burst are the form of the limits"),
+        ("limited.toml", &["--search", "burst", "--period", "5ms"], "a period and a burst are the form of the limits"),
         ("limited.toml", &["--venue", "sim,vm"], "a search runs in one venue"),
     ] {
         let output = lab.run(&[&["quota", file, "--control-group", "web", "--target", "p99=1ms"], flags].concat());

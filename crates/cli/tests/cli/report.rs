@@ -106,7 +106,7 @@ fn what_cannot_be_shown_is_told_in_a_line_and_nothing_is_written() {
     let cases: &[(&[&str], &str)] = &[
         (&["nothing.json"], "nothing.json: the file cannot be read"),
         (&["empty.json"], "the file is empty"),
-        (&["text.json"], "it is no result"),
+        (&["text.json"], "it is not a result"),
         (&["cut.parquet"], "cut.parquet"),
         (&["lawless.parquet"], "it violates an invariant: 0s cpu 0 event 2: CPU 77 does not exist, the machine has 2"),
         (&["mlfq.json", "other.json"], "are runs of different scenarios"),

@@ -37,7 +37,8 @@ fn the_exit_code_tells_what_differs_and_what_was_not_run() {
     lab.write("differs.toml", example().replace("published = 24.7", "published = 50"));
     let differs = lab.run(&["study", "differs.toml"]);
     assert_eq!(differs.code, Some(1));
-    assert!(differs.err.ends_with("schedlab: 1 value differs and the study does not say why\n"), "{}", differs.err);
+    let told = "schedlab: 1 value differs and the study does not say why: share at nice 5\n";
+    assert!(differs.err.ends_with(told), "{}", differs.err);
     lab.write("typo.toml", example().replace("at = {", "per = { metric = \"roles.b.cpu_sher\" }\nat = {"));
     let typo = lab.run(&["study", "typo.toml"]);
     assert_eq!(typo.code, Some(2));

@@ -1,6 +1,7 @@
 //! The charts along one axis.
 
-use super::{Measure, shown};
+use super::ranking::LEVEL;
+use super::{Measure, distinct, shown};
 use crate::pieces::{for_people, row};
 use schedlab_charts::{Axes, Chart, Kind, Row, is_wide};
 use schedlab_metrics::statistics::{mean, mean_interval};
@@ -15,9 +16,6 @@ const PANELS: usize = 12;
 
 /// Into how many groups of equally many values an axis of random places is divided.
 const GROUPS: usize = 10;
-
-/// The level of the intervals over the runs of a place.
-const LEVEL: f64 = 0.95;
 
 /// How the points of an axis become lines.
 struct Lines<'a> {
@@ -84,10 +82,11 @@ impl<'a> Lines<'a> {
         (!rows.is_empty()).then(|| Chart { axes, ..Chart::new((id, title, &about), kind, rows) })
     }
 
-    /// What lines are called together, where they are not those of schedulers.
+    /// What lines are called together, where they are not those of schedulers: the keys of the values in their labels.
     fn name_of_lines(&self) -> Option<String> {
         let keys = self.others.iter().map(|&other| self.measured.axes[other].key.clone()).collect::<Vec<_>>();
-        (!keys.is_empty()).then(|| keys.join(", "))
+        let policy = if self.has_one_policy { "" } else { "policy: " };
+        (!keys.is_empty()).then(|| format!("{policy}{}", keys.join(", ")))
     }
 
     fn about(&self) -> String {
@@ -128,18 +127,12 @@ impl<'a> Lines<'a> {
         rows
     }
 
-    /// What a line is called.
+    /// What a line is called: its policy, and its values in the order of the axes, whose keys are above all labels.
     fn label(&self, point: &Point) -> String {
-        let value = |&other: &usize| {
-            let axis = &self.measured.axes[other];
-            format!("{} = {}", axis.key, shown(axis, &point.places[other]))
-        };
+        let value = |&other: &usize| shown(&self.measured.axes[other], &point.places[other]);
         let values = self.others.iter().map(value).collect::<Vec<_>>().join(", ");
         match (values.is_empty(), self.has_one_policy) {
             (true, _) => point.policy.clone(),
-            (false, true) if self.others.len() == 1 => {
-                shown(&self.measured.axes[self.others[0]], &point.places[self.others[0]])
-            }
             (false, true) => values,
             (false, false) => format!("{}: {values}", point.policy),
         }
@@ -180,12 +173,4 @@ fn in_groups(stops: &[(f64, Vec<f64>)]) -> Vec<(f64, Vec<f64>)> {
     };
     let bounds = |index: usize| index * stops.len() / GROUPS;
     (0..GROUPS).map(|index| group(&stops[bounds(index)..bounds(index + 1)])).collect()
-}
-
-/// How many values an axis has.
-fn distinct(measured: &Measured, axis: usize) -> usize {
-    let mut values: Vec<String> = measured.points.iter().map(|point| format!("{:?}", point.places[axis])).collect();
-    values.sort_unstable();
-    values.dedup();
-    values.len()
 }

@@ -30,9 +30,17 @@ fn a_line_for_each_value_of_the_other_axis() {
     }
     let page = page(&measured(axes, points));
     assert_eq!((page.title.as_str(), page.subtitle.as_str()), ("quantum", "Response times by quantum."));
-    let wanted = "P99 of response of short is lowest: 3 ms under rr at policy.quantum = 1ms, task.<a>.count = 2; and \
-                  highest: 33 ms under rr at policy.quantum = 4ms, task.<a>.count = 8.";
+    let wanted = "P99 of response of short is lowest under rr at policy.quantum = 1ms, task.<a>.count = 2 (3 ms); 2 of the \
+                  other 3 places cannot be told apart from it, since their intervals overlap. It is highest under rr at \
+                  policy.quantum = 4ms, task.<a>.count = 8 (33 ms).";
     assert_eq!(page.answer, wanted);
+    let ranking = page.ranking.as_ref().unwrap();
+    assert_eq!(
+        ranking.columns.iter().map(|column| &*column.head).collect::<Vec<_>>()[..3],
+        ["policy.quantum", "task.<a>.count", "mean"]
+    );
+    assert_eq!(ranking.columns[5].cells, ["-", "indistinguishable", "indistinguishable", "behind"]);
+    assert_eq!(page.cautions[0], "Intervals of fewer than 10 runs are unreliable; write `runs = 30` into the sweep.");
     let lead = page.lead.as_ref().unwrap();
     assert_eq!((lead.kind, lead.rows.len(), lead.axes.x.as_deref()), (Kind::Lines, 4, Some("policy.quantum (ms)")));
     let first = &lead.rows[0];
@@ -41,6 +49,34 @@ fn a_line_for_each_value_of_the_other_axis() {
     assert_eq!(page.charts().count(), 2, "one for each axis");
     let html = page.html();
     assert!(html.contains("task.&#60;a&#62;.count") && !html.contains("task.<a>.count = 2"), "names are text");
+}
+
+/// 4 and 6 ms, or 5 and 7: nothing tells these apart, and the only chart is on the first screen.
+#[test]
+fn places_that_cannot_be_told_apart_have_no_best() {
+    let points = [1.0, 2.0].map(|cpus| point("rr", "a", &[cpus], &[(3.0 + cpus) * 1e6, (5.0 + cpus) * 1e6]));
+    let page = page(&measured(vec![axis("machine.cpus", false, false)], points.into()));
+    assert_eq!(page.answer, "P99 of response of a: the 2 places cannot be told apart (5 ms to 6 ms).");
+    assert_eq!(page.sections.iter().map(|section| &*section.id).collect::<Vec<_>>(), ["extremes"]);
+    assert_eq!(page.sections[0].tables[0].columns[5].cells, ["indistinguishable"]);
+    let exact = [1.0, 2.0].map(|cpus| point("rr", "a", &[cpus], &[cpus * 1e6]));
+    let exact = self::page(&measured(vec![axis("machine.cpus", false, false)], exact.into()));
+    let wanted = "P99 of response of a is lowest under rr at machine.cpus = 1 (1 ms) and highest under rr at machine.cpus = 2 (2 ms).";
+    assert_eq!(exact.answer, wanted);
+}
+
+#[test]
+fn labels_have_values_and_the_legend_their_keys() {
+    let axes = vec![axis("machine.cpus", false, false), axis("task.a.count", false, false)];
+    let each = |policy: &'static str| {
+        (1..3).flat_map(move |x| {
+            (1..3).map(move |y| point(policy, "a", &[f64::from(x), f64::from(y)], &[1e6 * f64::from(x)]))
+        })
+    };
+    let page = page(&measured(axes, each("rr").chain(each("cfs")).collect()));
+    let lead = page.lead.as_ref().unwrap();
+    assert_eq!(lead.axes.value.as_deref(), Some("policy: task.a.count"));
+    assert_eq!((&lead.rows[0]["scheduler"], &lead.rows[7]["scheduler"]), (&json!("rr: 1"), &json!("cfs: 2")));
 }
 
 #[test]

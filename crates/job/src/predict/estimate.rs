@@ -18,6 +18,14 @@ pub struct Estimate {
 /// The level of intervals.
 const LEVEL: f64 = 0.90;
 
+impl Estimate {
+    /// The same of what cannot be more than `most`.
+    pub fn at_most(self, most: f64) -> Estimate {
+        let [value, low, high] = [self.value, self.low, self.high].map(|end| end.min(most));
+        Estimate { value, low, high, ..self }
+    }
+}
+
 /// What is to be expected under another scheduler: `recorded` is the recording's figure, `base` that of the model under its
 /// scheduler, `simulated` that of the model under the other one, and `resamples` both of items that were drawn again. Where the
 /// recording has no such figure the simulated one is taken as it is. None of what is not positive.
@@ -60,5 +68,12 @@ mod tests {
         assert!((found.low - 18.2).abs() < 1e-9 && (found.high - 21.8).abs() < 1e-9, "{found:?}");
         assert_eq!(estimate(Some(0.0), 1.0, 1.0, &[]), None);
         assert_eq!(estimate(None, 2.0, 3.0, &[]).unwrap().bias, None);
+    }
+
+    /// A share of 0.95 with an interval up to 1.047: nothing is more than all.
+    #[test]
+    fn a_part_is_at_most_the_whole() {
+        let share = Estimate { value: 0.95, low: 0.86, high: 1.047, bias: Some(0.1) };
+        assert_eq!(share.at_most(1.0), Estimate { high: 1.0, ..share });
     }
 }

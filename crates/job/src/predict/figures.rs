@@ -64,6 +64,11 @@ impl Figure {
         matches!(self, Figure::Throughput | Figure::CpuShare | Figure::Switches)
     }
 
+    /// What it is at most, where it has an end.
+    pub fn most(self) -> Option<f64> {
+        (self == Figure::CpuShare).then_some(1.0)
+    }
+
     /// Whether it is a time in nanoseconds.
     pub fn is_time(self) -> bool {
         matches!(self, Figure::MeanResponse | Figure::P99Response | Figure::WakeupLatency)

@@ -16,6 +16,7 @@ use schedlab_campaign::{Case, Errors, Keeps, Made, Place, Runner};
 use schedlab_infer::{Doubt, InferError, Model, Price, Report, Weight};
 use schedlab_model::scenario::Scenario;
 use schedlab_policy::{PolicySpec, SpecError};
+use schedlab_report::with_minus;
 use schedlab_venue::{Policy, VenueError, VenueName, remeasure};
 use std::path::Path;
 use std::sync::Arc;
@@ -183,14 +184,19 @@ fn doubts(checked: &[Checked]) -> Vec<Doubt> {
             _ => return None,
         };
         let what = format!(
-            "under the recorded scheduler the model is {:+.1} % off in {} of {}: what matters there is not in the model, or the recording is too short",
-            100.0 * checked.error(),
+            "under the recorded scheduler the model is {} off in {} of {}: what matters there is not in the model, or the recording is too short",
+            with_minus(&percent(checked.error())),
             checked.figure.words(),
             checked.role
         );
         Some(Doubt { code: "SELF-CHECK", weight, what })
     };
     checked.iter().filter_map(judged).collect()
+}
+
+/// How far something is off, with its sign.
+fn percent(part: f64) -> String {
+    format!("{:+.1} %", 100.0 * part)
 }
 
 /// What each policy would do on each number of CPUs.
@@ -251,6 +257,7 @@ fn cell(
             let pairs: Vec<(f64, f64)> =
                 (1..runs.len()).filter_map(|n| Some((*base[n].get(key)?, *runs[n].get(key)?))).collect();
             let Some(estimate) = estimate(recorded, under_baseline, simulated, &pairs) else { continue };
+            let estimate = key.1.most().map_or(estimate, |most| estimate.at_most(most));
             figures.push(Predicted { role: key.0.clone(), figure: key.1, estimate });
         }
     }

@@ -1,9 +1,9 @@
 //! A prediction, as a page and as JSON.
 
-use super::{Cell, Checked, Estimate, Figure, Predicted, Prediction};
+use super::{Cell, Checked, Estimate, Figure, Predicted, Prediction, percent};
 use schedlab_infer::{Report, Weight};
 use schedlab_model::time::Time;
-use schedlab_report::{Column, Percent, Style, Table, wrap};
+use schedlab_report::{Column, Percent, Style, Table, Times, wrap};
 use serde_json::{Value, json};
 
 impl Prediction {
@@ -80,20 +80,13 @@ fn checked(all: &[Checked]) -> Table {
         Column::words("figure", all.iter().map(|checked| checked.figure.words().into())),
         Column::numbers("recorded", all.iter().map(|checked| time(checked, checked.recorded))),
         Column::numbers("model", all.iter().map(|checked| time(checked, checked.modelled))),
-        Column::numbers("off", all.iter().map(|checked| format!("{:+.1} %", 100.0 * checked.error()))),
+        Column::numbers("off", all.iter().map(|checked| percent(checked.error()))),
     ])
 }
 
 fn predicted(cells: &[Cell]) -> Table {
-    let of_requests =
-        |figure: Figure| matches!(figure, Figure::MeanResponse | Figure::P99Response | Figure::Throughput);
-    // Of a role without requests, as recordings of a kernel have them, all that there is.
-    let has_requests = |cell: &Cell, role: &str| cell.figures.iter().any(|p| p.role == role && of_requests(p.figure));
-    let shown = |cell: &Cell, p: &Predicted| of_requests(p.figure) || !has_requests(cell, &p.role);
-    let rows: Vec<(&Cell, &Predicted)> = cells
-        .iter()
-        .flat_map(|cell| cell.figures.iter().filter(|p| shown(cell, p)).map(move |predicted| (cell, predicted)))
-        .collect();
+    let rows: Vec<(&Cell, &Predicted)> =
+        cells.iter().flat_map(|cell| cell.figures.iter().map(move |predicted| (cell, predicted))).collect();
     let value = |of: fn(&Estimate) -> f64| {
         rows.iter().map(move |(_, predicted)| number(predicted.figure, of(&predicted.estimate))).collect::<Vec<_>>()
     };
@@ -111,11 +104,36 @@ fn predicted(cells: &[Cell]) -> Table {
 /// A figure with its unit.
 fn number(figure: Figure, value: f64) -> String {
     match figure {
-        Figure::CpuShare => Percent::show(Some(value)),
+        Figure::CpuShare => format!("{} %", Percent::show(Some(value))),
         Figure::Switches => format!("{value:.0}"),
-        Figure::Throughput => format!("{value:.1}/s"),
-        _ if value >= 1e9 => format!("{:.3}s", value / 1e9),
-        _ if value >= 1e6 => format!("{:.2}ms", value / 1e6),
-        _ => format!("{:.1}us", value / 1e3),
+        Figure::Throughput => format!("{value:.1} per s"),
+        _ => {
+            let times = Times::of(&[Some(value)]);
+            format!("{} {}", times.show(Some(value)), times.unit)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each figure has its unit, with a space before it, and a role with requests has its CPU share as well.
+    #[test]
+    fn all_figures_are_shown_with_their_units() {
+        let of = |figure, value| {
+            let estimate = Estimate { value, low: 0.9 * value, high: value, bias: None };
+            Predicted { role: "a".into(), figure, estimate }
+        };
+        let figures = vec![of(Figure::MeanResponse, 3.45e6), of(Figure::CpuShare, 0.785), of(Figure::Throughput, 12.0)];
+        let cell = Cell { policy: "rr".into(), cpus: 2, figures, failure: None };
+        let table = predicted(&[cell]);
+        let shown = table.show(Style::PLAIN);
+        assert_eq!(shown.lines().count(), 4, "{shown}");
+        for part in ["3.450 ms", "78.5 %", "12.0 per s"] {
+            assert!(shown.contains(part), "{part}: {shown}");
+        }
+        let off = Checked { role: "a".into(), figure: Figure::CpuShare, recorded: 1.0, modelled: 0.727 };
+        assert!(checked(&[off]).show(Style::PLAIN).contains("−27.3 %"));
     }
 }

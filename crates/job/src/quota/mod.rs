@@ -7,7 +7,7 @@ use schedlab_campaign::Runner;
 use schedlab_model::control_group::{Bandwidth, DEFAULT_PERIOD, MIN_QUOTA};
 use schedlab_model::ids::ControlGroupId;
 use schedlab_model::outcome::Outcome;
-use schedlab_model::scenario::{Notation, Scenario};
+use schedlab_model::scenario::{Notation, Scenario, did_you_mean};
 use schedlab_model::time::Time;
 use schedlab_model::workload::Workload;
 use schedlab_report::quota::{Answer, Curve, Knob, Point, SCHEMA};
@@ -111,7 +111,7 @@ impl Question {
         let role = role(&workload, id, &path, wanted.role.as_deref())?;
         if let Some(limit) = &wanted.limit {
             if wanted.search == Knob::Limit {
-                return input("--limit is what --search weight and --search burst keep: leave it out".into());
+                return input("a limit is what a search for a weight or a burst keeps: leave it out".into());
             }
             let changed = scenario.with_text(&format!("control_group.{path}.max"), limit);
             scenario = changed.map_err(VenueError::from)?;
@@ -119,10 +119,13 @@ impl Question {
         }
         let limit = workload.control_groups[id].knobs.bandwidth;
         if let Some(burst) = wanted.burst.filter(|burst| !(0.0..=1.0).contains(burst)) {
-            return input(format!("a burst of {burst} quotas cannot be: write a part from 0 to 1"));
+            return input(format!("the burst is a part of the quota: write a number from 0 to 1, not {burst}"));
         }
         if wanted.search != Knob::Limit && (wanted.period.is_some() || wanted.burst.is_some()) {
-            return input("--period and --burst are the form of the limits that --search limit tries".into());
+            return input(
+                "a period and a burst are the form of the limits that a search for a limit tries: leave them out"
+                    .into(),
+            );
         }
         if let Some(period) = wanted.period
             && let Some(refusal) = (Bandwidth { period, ..Bandwidth::default() }).refusal()
@@ -131,7 +134,7 @@ impl Question {
         }
         if wanted.search == Knob::Burst && limit.quota.is_none() {
             return input(format!(
-                "`{path}` has no limit whose burst could be searched for: give it one, as in --limit 200ms/100ms"
+                "`{path}` has no limit whose burst could be searched for: give it one, as 200ms/100ms"
             ));
         }
         let machine_cpus = workload.machine.cpus();
@@ -365,11 +368,13 @@ fn group(workload: &Workload, wanted: Option<&str>) -> Result<(ControlGroupId, S
             return Err(QuotaError::Input(message.into()));
         }
         (None, several) => {
-            return Err(QuotaError::Input(format!("name one with --control-group: {}", several.join(", "))));
+            let several = several.join(", ");
+            let message = format!("the scenario has several control groups; name one of them: {several}");
+            return Err(QuotaError::Input(message));
         }
     };
     let id = tree.find(path).filter(|id| *id != ControlGroupId::ROOT);
-    let none = || QuotaError::Input(format!("there is no control group `{path}`: {}", paths.join(", ")));
+    let none = || QuotaError::Input(format!("there is no control group `{path}`{}", nearest(path, &paths)));
     Ok((id.ok_or_else(none)?, path.to_string()))
 }
 
@@ -378,14 +383,32 @@ fn role(workload: &Workload, group: ControlGroupId, path: &str, wanted: Option<&
     let tree = &workload.control_groups;
     let inside = workload.roles.iter().filter(|role| tree.upward(role.control.begin).any(|above| above == group));
     let names: Vec<&str> = inside.map(|role| role.name.as_str()).collect();
+    let all: Vec<&str> = workload.roles.iter().map(|role| role.name.as_str()).collect();
+    let input = |message: String| Err(QuotaError::Input(message));
     let role = match (wanted, names.as_slice()) {
         (Some(role), _) => role,
         (None, [only]) => only,
-        (None, []) => return Err(QuotaError::Input(format!("no task begins in `{path}`: name one with --role"))),
-        (None, several) => return Err(QuotaError::Input(format!("name one with --role: {}", several.join(", ")))),
+        (None, []) => {
+            return input(format!(
+                "no task begins in `{path}`; name the role whose responses count: {}",
+                all.join(", ")
+            ));
+        }
+        (None, several) => {
+            let several = several.join(", ");
+            return input(format!("several roles begin in `{path}`; name the one whose responses count: {several}"));
+        }
     };
-    match workload.roles.iter().any(|known| known.name == role) {
+    match all.contains(&role) {
         true => Ok(role.into()),
-        false => Err(QuotaError::Input(format!("there is no task `{role}`"))),
+        false => input(format!("there is no task `{role}`{}", nearest(role, &all))),
+    }
+}
+
+/// The known name that is meant, where one is close; otherwise all of them.
+fn nearest(wrong: &str, known: &[&str]) -> String {
+    match did_you_mean(wrong, known.iter().copied()) {
+        hint if hint.is_empty() => format!(": {}", known.join(", ")),
+        hint => hint,
     }
 }

@@ -10,6 +10,15 @@ const MOST_CLAUSES: usize = 3;
 
 const TRADE_OFF: &str = "no policy is best at everything";
 
+/// Policies without a result.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Absent<'a> {
+    /// Those that failed.
+    pub failed: &'a [String],
+    /// Those that can run in none of the venues.
+    pub not_run: &'a [String],
+}
+
 /// What rankings alone do not say.
 pub(crate) struct Facts<'a> {
     /// The candidates.
@@ -20,8 +29,8 @@ pub(crate) struct Facts<'a> {
     pub starving: Vec<(String, String)>,
     /// Policies that fail under small changes.
     pub fragile: Vec<String>,
-    /// Which policies failed, and are no candidates.
-    pub failed: &'a [String],
+    /// The policies that are no candidates.
+    pub absent: Absent<'a>,
     /// Whether what is compared was recorded.
     pub is_recorded: bool,
 }
@@ -45,7 +54,8 @@ pub(super) fn headline(rankings: &[Ranking], facts: &Facts) -> String {
         alike_on_average(rankings, facts),
         starvation(facts),
         fragility(&named, facts),
-        failures(facts.failed),
+        failures(facts.absent.failed),
+        not_run(facts.absent.not_run),
     ];
     sentences.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
@@ -189,6 +199,11 @@ fn fragility(named: &[String], facts: &Facts) -> Option<String> {
 fn failures(failed: &[String]) -> Option<String> {
     let have = if failed.len() == 1 { "has" } else { "have" };
     (!failed.is_empty()).then(|| format!("{} failed and {have} no rank.", and(failed)))
+}
+
+fn not_run(policies: &[String]) -> Option<String> {
+    let were = if policies.len() == 1 { "was" } else { "were" };
+    (!policies.is_empty()).then(|| format!("{} {were} not run.", and(policies)))
 }
 
 fn leaders_of(told: &[&Ranking]) -> Vec<String> {

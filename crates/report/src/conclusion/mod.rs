@@ -12,6 +12,7 @@ mod rank;
 mod tests;
 mod words;
 
+pub use headline::Absent;
 pub(crate) use headline::Facts;
 pub(crate) use question::has_requests;
 pub use question::{Question, furthest_tail};

@@ -273,9 +273,13 @@ fn failures_and_fragile_leaders_are_said() {
     let slow = Seen { mean: 300.0, tail: 900.0, ..USUAL };
     let comparison = compared(&[("rr", alone(USUAL)), ("cfs", alone(slow))]);
     let fragile = Fragile { policy: "rr".into(), failed: 2, copies: 10, error: "it stalls".into() };
-    let comparison = comparison.with_failures(vec!["policy x: it is broken".into()], &["x".into()], &[fragile]);
+    let absent = Absent { failed: &["x".into()], not_run: &["kernel".into()] };
+    let comparison = comparison.with_failures(vec!["policy x: it is broken".into()], absent, &[fragile]);
     let headline = comparison.conclusion.unwrap().headline;
-    assert!(headline.ends_with("But rr fails under small changes. x failed and has no rank."), "{headline}");
+    assert!(
+        headline.ends_with("But rr fails under small changes. x failed and has no rank. kernel was not run."),
+        "{headline}"
+    );
     assert_eq!(comparison.fragile.len(), 1);
 }
 

@@ -113,7 +113,7 @@ impl Pair<'_> {
             Column::numbers("ratio", ratio(&|interval| interval.estimate)).under("after over before"),
             Column::numbers("from", ratio(&|interval| interval.low)).under("after over before"),
             Column::numbers("to", ratio(&|interval| interval.high)).under("after over before"),
-            Column::words("", rows.iter().map(|row| verdict(row).to_string())),
+            Column::words("change", rows.iter().map(|row| verdict(row).to_string())),
         ])
     }
 
@@ -188,21 +188,20 @@ fn reason(change: &Change) -> String {
         let show = |value: f64| Quantity::with_decimals(2).show(Some(value));
         format!(" {}× as long (from {} to {})", show(ratio.estimate), show(ratio.low), show(ratio.high))
     });
+    let of_second = |ns: f64| format!("{} {}", time(ns.abs()), if ns < 0.0 { "less" } else { "more" });
     let more = change.waited_per_s[1] - change.waited_per_s[0];
-    let how = if more < 0.0 { "less" } else { "more" };
-    let mut text = format!("{} waits{ratio}; in sum {} {how} of each second", change.name, time(more.abs()));
+    let mut text = format!("{} waits{ratio}; its tasks together wait {} in each second", change.name, of_second(more));
     let places = parts(&change.by_cpu, more);
     if !places.is_empty() {
         text += &format!(". Where: {}", places.join(", "));
     }
     let had = parts(&change.by_had, more);
     if !had.is_empty() {
-        text += &format!(". What had the CPU meanwhile: {}", had.join(", "));
+        text += &format!(". What ran meanwhile: {}", had.join(", "));
     }
     let idle = change.beside_idle_per_s[1] - change.beside_idle_per_s[0];
     if idle.abs() >= LEAST_PART * more.abs() && idle != 0.0 {
-        let how = if idle < 0.0 { "less" } else { "more" };
-        text += &format!(". {} {how} of each second it waited while another CPU idled", time(idle.abs()));
+        text += &format!(". While another CPU idled they wait {} in each second", of_second(idle));
     }
     text + "."
 }
@@ -232,22 +231,23 @@ fn evidence(case: &Case, names: &Names) -> String {
     };
     let moved: String = case.places[1..].iter().take(PARTS).map(|cpu| format!(", moved to cpu{cpu}")).collect();
     let had = by_program(case, names);
-    let told: Vec<String> = had.iter().take(PARTS).map(|(who, ns)| format!("{who} {}", Time(*ns))).collect();
+    let lasted = |of: Time| time(of.ns() as f64);
+    let told: Vec<String> = had.iter().take(PARTS).map(|(who, ns)| format!("{who} {}", time(*ns as f64))).collect();
     let rest = if had.len() > PARTS { format!(" and {} more", had.len() - PARTS) } else { String::new() };
-    let idle: Vec<String> = case.idled.iter().take(PARTS).map(|(cpu, time)| format!("cpu{cpu} {time}")).collect();
-    let beside =
-        if idle.is_empty() { "no other CPU idled".into() } else { format!("meanwhile idle: {}", idle.join(", ")) };
+    let idle = case.idled.iter().take(PARTS).map(|(cpu, time)| format!("cpu{cpu} {}", lasted(*time)));
+    let idle: Vec<String> = idle.collect();
+    let beside = if idle.is_empty() { "No other CPU idled".into() } else { format!("Idle CPUs: {}", idle.join(", ")) };
     let task = names.show(wait.task);
     format!(
-        "{task} waited {} from {} on, on cpu{}{place} ({cause}){moved}: {}{rest} had the CPU; {beside}.",
-        wait.length(),
-        wait.from,
+        "{task} waited {} on cpu{}{place} ({cause}){moved}, from {} on. What ran meanwhile: {}{rest}. {beside}.",
+        lasted(wait.length()),
         wait.cpu,
+        lasted(wait.from),
         told.join(", "),
     )
 }
 
-/// What had the CPU, tasks of one program together, the longest first.
+/// What ran on the CPU, tasks of one program together, the longest first.
 pub(super) fn by_program(case: &Case, names: &Names) -> Vec<(String, u64)> {
     let mut programs: BTreeMap<String, (u64, Vec<String>)> = BTreeMap::new();
     for (who, time) in &case.had {
@@ -310,8 +310,8 @@ mod tests {
         assert_eq!(
             pair.reasons(),
             [
-                "web waits 3.00× as long (from 2.50 to 3.50); in sum 26 ms more of each second. Where: cpu1 +24 ms. What had the CPU \
-              meanwhile: hog +26 ms. 5 ms more of each second it waited while another CPU idled."
+                "web waits 3.00× as long (from 2.50 to 3.50); its tasks together wait 26 ms more in each second. Where: cpu1 \
+                 +24 ms. What ran meanwhile: hog +26 ms. While another CPU idled they wait 5 ms more in each second."
             ]
         );
         let page = pair.show(Style::PLAIN);

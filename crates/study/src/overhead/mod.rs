@@ -247,7 +247,7 @@ pub fn value(
         return not_run(why.into());
     }
     let tasks = at.get(&spec.count).map_or(Some(1), Value::as_integer).and_then(|tasks| u32::try_from(tasks).ok());
-    let Some(tasks) = tasks else { return not_run(format!("`{}` is no number of tasks", spec.count)) };
+    let Some(tasks) = tasks else { return not_run(format!("`{}` is not a number of tasks", spec.count)) };
     let block = match look {
         Look::Together => None,
         Look::Run(block) => Some(block),
