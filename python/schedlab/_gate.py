@@ -9,17 +9,19 @@ from pathlib import Path
 from typing import Any
 
 from . import _schedlab
+from ._call import Call, call
 from ._charts import Charts
-from ._runs import _Shown
 from ._schedlab import Frame
+from ._shown import Shown
+from .errors import InputError
 
 
-class Gate(_Shown):
+class Gate(Shown):
     """The checks of a gate. `print` shows those that failed or changed, as the command line does."""
 
-    def __init__(self, gated: _schedlab.Gated, command: str) -> None:
+    def __init__(self, gated: _schedlab.Gated, call: Call) -> None:
         self._gated = gated
-        self._command = command
+        self._call = call
 
     @cached_property
     def data(self) -> dict[str, Any]:
@@ -54,8 +56,9 @@ class Gate(_Shown):
 
     @cached_property
     def charts(self) -> Charts:
-        """The charts of the page, as Altair objects: ``charts["changes"]``, none where no value changed."""
-        return Charts(self._gated.charts())
+        """The charts of the page, as Altair objects: ``charts["changes"]``, none where no value is
+        held against another."""
+        return Charts(self._gated.charts(), "no value is held against another")
 
     def to_junit(self) -> str:
         """The checks as JUnit XML, as `schedlab gate --junit` writes them."""
@@ -69,16 +72,16 @@ class Gate(_Shown):
         """Writes the page with the changes as a chart into a file that ends in ``.html``, JUnit XML into one that ends
         in ``.xml``, and Markdown into one that ends in ``.md``.
 
-        :raises ValueError: the file ends in something else
+        :raises InputError: the file ends in something else
         """
         forms = {".html": self._to_html, ".xml": self.to_junit, ".md": self.to_markdown}
         form = forms.get(Path(path).suffix)
         if form is None:
-            raise ValueError(f"{fspath(path)}: name a file that ends in .html, .xml or .md")
+            raise InputError(f"{fspath(path)}: name a file that ends in .html, .xml or .md")
         Path(path).write_text(form(), encoding="utf-8")
 
     def _to_html(self) -> str:
-        return self._gated.html(self._command)
+        return self._gated.html(self._call.text)
 
     def __str__(self) -> str:
         return self._gated.show(False)
@@ -108,5 +111,6 @@ def gate(
     :raises InputError: the file cannot be used, or there is no baseline yet
     :raises RunError: the baseline cannot be written
     """
+    given = dict(locals())
     gated = _schedlab.gate(fspath(file), update=update, build=build, fresh=fresh, threads=threads)
-    return Gate(gated, f"schedlab.gate({fspath(file)!r})")
+    return Gate(gated, call(gate, given))

@@ -6,21 +6,22 @@ import json
 from collections.abc import Sequence
 from functools import cached_property
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 from . import _schedlab
+from ._call import Call, call
 from ._charts import Charts
-from ._runs import PolicySource, Source, _Shown
+from ._runs import PolicySource, Source, warn_unused
 from ._schedlab import Frame
+from ._shown import Shown, page_file
 
 
-class Limits(_Shown):
+class Limits(Shown):
     """What came of a search. `print` shows it as the command line does."""
 
-    def __init__(self, limits: _schedlab.Limits, command: str) -> None:
+    def __init__(self, limits: _schedlab.Limits, call: Call) -> None:
         self._limits = limits
-        self._command = command
+        self._call = call
 
     @cached_property
     def data(self) -> dict[str, Any]:
@@ -34,11 +35,11 @@ class Limits(_Shown):
         """A row for each policy and setting that was tried, in increasing order; the last one of each policy is the
         loosest setting (no limit, weight 10000, or a burst of one quota).
 
-        Columns: ``policy``, ``quota_ns``, ``period_ns`` and ``burst_ns`` (nanoseconds; the quota is null without a
-        limit), ``value_ns`` (the statistic of the response times, as the mean over the runs), ``used_cpus`` (CPUs that
-        the control group used), and ``meets`` (whether the target is kept). With a search for a weight it also has
-        ``weight``, with several runs ``low_ns`` and ``high_ns`` (the ends of its 95 % interval), and
-        ``throttled_frac`` (the part of the periods that were throttled) where the policy counts them.
+        Columns: ``policy``, ``weight`` (null unless it is searched for), ``quota_ns``, ``period_ns`` and ``burst_ns``
+        (nanoseconds; the quota is null without a limit), ``value_ns`` (the statistic of the response times, as the mean
+        over the runs), ``low_ns`` and ``high_ns`` (the ends of its 95 % interval; null with one run),
+        ``throttled_frac`` (the part of the periods that were throttled; null where the policy does not count them),
+        ``used_cpus`` (CPUs that the control group used), and ``meets`` (whether the target is kept).
         """
         return self._limits.points()
 
@@ -51,12 +52,16 @@ class Limits(_Shown):
 
     @cached_property
     def charts(self) -> Charts:
-        """The charts of the page, as Altair objects: ``charts["quota-response"]``."""
-        return Charts(self._limits.charts())
+        """The charts of the page, as Altair objects: ``charts["quota-response"]``; none where only the loosest setting
+        was tried, as it misses the target already."""
+        return Charts(self._limits.charts(), "only the loosest setting was tried, so there is no curve to draw")
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Writes the page with charts and tables that `schedlab quota --report` writes."""
-        Path(path).write_text(self._limits.html(self._command), encoding="utf-8")
+        """Writes the page with charts and tables that `schedlab quota --report` writes.
+
+        :raises InputError: the name of the file ends in something else than ``.html``
+        """
+        page_file(path).write_text(self._limits.html(*self._call), encoding="utf-8")
 
     def __str__(self) -> str:
         return self._limits.show()
@@ -100,8 +105,10 @@ def quota(
     :param limit: the limit under which to search for a weight or a burst, as in ``"150ms/100ms"``; by default the
         scenario's
     :raises InputError: the request is impossible
-    :raises RunError: a policy failed, or the machine
+    :raises RunError: a policy failed, or the machine; its cause is what a policy in Python raised
     """
+    policy = policy if isinstance(policy, str | PathLike | type) else list(policy)
+    given = dict(locals())
     limits = _schedlab.quota(
         scenario,
         policy,
@@ -120,5 +127,5 @@ def quota(
         engine=engine,
         load=load,
     )
-    call = f"schedlab.quota({scenario!r}, {target!r}, policy={policy!r}, search={search!r}, seed={seed}, runs={runs})"
-    return Limits(limits, call)
+    warn_unused([venue], kernel, engine, load)
+    return Limits(limits, call(quota, given))

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import shlex
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
 from . import _schedlab
-from ._runs import _Shown
 from ._schedlab import Frame, Scenario
+from ._shown import Shown, counted
 from ._trace import Trace, read_trace
 
 
-class Recording(_Shown):
+class Recording(Shown):
     """What was recorded, as a trace file with its result. `print` shows it as the command line does."""
 
     def __init__(self, recorded: _schedlab.Recorded, path: Path) -> None:
@@ -68,10 +69,20 @@ def record(
         lost
     :raises InputError: the request is impossible
     :raises RunError: a right or a feature of the kernel is missing
+    :raises TypeError: the command is a text
     """
+    if isinstance(command, str | PathLike):
+        raise TypeError(f"command: a list of the program and its arguments is needed: write {_split(fspath(command))}")
     words = [] if command is None else [fspath(word) for word in command]
     path = Path(output)
     return Recording(_schedlab.record(words, path, seconds=seconds, ring=ring), path)
+
+
+def _split(command: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError:
+        return command.split()
 
 
 def import_recording(
@@ -88,7 +99,7 @@ def import_recording(
     return Recording(_schedlab.import_recording(Path(recording), path, by_thread=by_thread), path)
 
 
-class Model(_Shown):
+class Model(Shown):
     """A scenario that was made of a recording. `print` shows it as the command line does."""
 
     def __init__(self, modelled: _schedlab.Modelled, path: Path) -> None:
@@ -126,7 +137,7 @@ class Model(_Shown):
         return self._modelled.show()
 
     def __repr__(self) -> str:
-        return f"Model({str(self.path)!r}, {len(self.roles)} roles)"
+        return f"Model({str(self.path)!r}, {counted(len(self.roles), 'role')})"
 
 
 def model(recording: str | PathLike[str], output: str | PathLike[str]) -> Model:
@@ -141,7 +152,7 @@ def model(recording: str | PathLike[str], output: str | PathLike[str]) -> Model:
     return Model(_schedlab.model(Path(recording), path), path)
 
 
-class Prediction(_Shown):
+class Prediction(Shown):
     """What other schedulers would do to what was recorded. `print` shows it as the command line does."""
 
     def __init__(self, predicted: _schedlab.Predicted) -> None:
@@ -164,7 +175,7 @@ class Prediction(_Shown):
 
         Columns: ``policy``, ``cpus``, ``role``, ``figure``, ``value``, the ends ``low`` and ``high`` of its interval at
         ``level`` (0.9), ``bias`` (how far the self-check was off, on a logarithmic scale). Figures in ``_ns`` are
-        nanoseconds, in ``_per_s`` per second, and ``cpu_share`` is a part of 1. `docs/reference/model.md` has the
+        nanoseconds, in ``_per_s`` per second, and ``cpu_frac`` is a part of 1. `docs/reference/model.md` has the
         formulas.
         """
         return self._predicted.figures()
@@ -182,15 +193,15 @@ class Prediction(_Shown):
         return self._predicted.show()
 
     def __repr__(self) -> str:
-        outcome = f"{len(self.figures)} figures" if self.refusal is None else "refused"
+        outcome = counted(len(self.figures), "figure") if self.refusal is None else "refused"
         return f"Prediction({self.data['model']['name']!r}, {outcome})"
 
 
 def predict(
     recording: str | PathLike[str],
-    policy: str | Sequence[str],
+    policy: str | PathLike[str] | Sequence[str | PathLike[str]],
     *,
-    cpus: Sequence[int] = (),
+    cpus: int | Sequence[int] = (),
     recorded: str | None = None,
     resamples: int = 40,
     threads: int | None = None,
@@ -201,15 +212,24 @@ def predict(
     which raises nothing: look at `Prediction.refusal`.
 
     :param recording: a trace of schedlab, or a file that `import_recording` reads
-    :param policy: policies as on the command line: ``"eevdf,ule"``, or a list of names and files
-    :param cpus: numbers of CPUs; the recording's own by default
+    :param policy: policies as on the command line: ``"eevdf,ule"``, or a list of names and files; not a class
+    :param cpus: a number of CPUs, or a list; the recording's own by default
     :param recorded: the policy to use for the scheduler of the recording; by default the recording's own
     :param resamples: the number of block-bootstrap resamples for intervals; 0 for none
     :param threads: how many runs happen in parallel; all cores by default
     :raises InputError: the recording cannot be modelled, or its scheduler is unknown
     """
-    policies = [policy] if isinstance(policy, str) else list(policy)
+    sizes = list(cpus) if isinstance(cpus, Iterable) else [cpus]
     predicted = _schedlab.predict(
-        Path(recording), policies, cpus=list(cpus), recorded=recorded, resamples=resamples, threads=threads
+        Path(recording), _named(policy), cpus=sizes, recorded=recorded, resamples=resamples, threads=threads
     )
     return Prediction(predicted)
+
+
+def _named(policy: object) -> list[str]:
+    """The texts that name policies."""
+    if isinstance(policy, Iterable) and not isinstance(policy, str):
+        return [text for one in policy for text in _named(one)]
+    if not isinstance(policy, str | PathLike):
+        raise TypeError(f"policy: a name or a file is needed, not {policy!r}; a prediction cannot run a class")
+    return [str(fspath(policy))]

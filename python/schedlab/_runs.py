@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import html
 import json
 import tempfile
+import warnings
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from os import PathLike
@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any, Union
 
 from . import _schedlab
+from ._call import Call, call
 from ._charts import Charts
 from ._schedlab import Frame, Scenario
+from ._shown import Shown, page_file
 from .errors import RunError
 from .policy import Policy
 
@@ -24,22 +26,12 @@ PolicySource = Union[str, "PathLike[str]", type[Policy]]
 """A policy as on the command line: ``rr``, ``rr:quantum=5ms``, ``./mine.bpf.c``; or a class, see `schedlab.policy`."""
 
 
-class _Shown:
-    """Something with a text for people."""
-
-    def __str__(self) -> str:
-        raise NotImplementedError
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>"
-
-
-class _Ran(_Shown):
+class _Ran(Shown):
     """The outcome of a call of `run` or `compare`."""
 
-    def __init__(self, done: _schedlab.Done, command: str) -> None:
+    def __init__(self, done: _schedlab.Done, call: Call) -> None:
         self._done = done
-        self._command = command
+        self._call = call
 
     @cached_property
     def roles(self) -> Frame:
@@ -48,7 +40,7 @@ class _Ran(_Shown):
         Columns: ``policy``, ``venue``, ``seed``, ``name``, ``count`` (tasks), and each metric by its path, as
         ``response_ns.p99``, ``throughput_per_s``, ``cpu_share``. Times in columns with ``_ns`` are nanoseconds, shares
         are parts of 1, quantiles are within 1/256 of the true value; a metric that a role does not have is null.
-        `schema("metrics")` has each one's meaning, unit and source.
+        `schema("metrics")` has each one's meaning, unit and source. Every result has the same columns.
         """
         return self._done.frame("roles")
 
@@ -75,9 +67,9 @@ class _Ran(_Shown):
         """A row for each policy, run and control group: policies · runs · control groups rows, parents first.
 
         Columns: ``policy``, ``venue``, ``seed``, ``path``, the settings ``weight``, ``idle``, ``quota_ns`` (null
-        without a limit), ``period_ns``, ``burst_ns`` and ``cpus`` (a list as in ``0-3``), and each metric by its path,
-        as ``usage_share`` (a part of CPUs · time), ``nr_throttled`` (periods), ``throttled_wait_ns.p99``,
-        ``response_throttled_ns.mean``. Metrics that no venue or policy counts have no column.
+        without a limit), ``period_ns``, ``max_burst_ns`` and ``cpus`` (a list as in ``0-3``), and each metric by its
+        path, as ``usage_share`` (a part of CPUs · time), ``nr_throttled`` (periods), ``burst_ns`` (time beyond the
+        quota), ``throttled_wait_ns.p99``, ``response_throttled_ns.mean``; null where no venue or policy counts it.
         """
         return self._done.frame("control_groups")
 
@@ -99,15 +91,18 @@ class _Ran(_Shown):
         return Charts(self._done.charts())
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Writes the page with charts, timelines and tables that `schedlab run --report` writes."""
-        Path(path).write_text(self._done.html(self._command), encoding="utf-8")
+        """Writes the page with charts, timelines and tables that `schedlab run --report` writes.
+
+        :raises InputError: the name of the file ends in something else than ``.html``
+        """
+        page_file(path).write_text(self._done.html(*self._call), encoding="utf-8")
 
 
 class Result(_Ran):
     """The result of a policy in one venue, under one seed or several. `print` shows it as the command line does."""
 
-    def __init__(self, done: _schedlab.Done, command: str, events: Frame | None) -> None:
-        super().__init__(done, command)
+    def __init__(self, done: _schedlab.Done, call: Call, events: Frame | None) -> None:
+        super().__init__(done, call)
         self._events = events
 
     @cached_property
@@ -227,8 +222,9 @@ def run(
     :param for_model: whether the trace also has the calls of tasks, which `model` uses; only in ``sim``
     :param charts: whether to collect the charts over time and the timeline of the page from the first run
     :raises InputError: the request is impossible
-    :raises RunError: the policy failed, or the machine
+    :raises RunError: the policy failed, or the machine; its cause is what a policy in Python raised
     """
+    given = dict(locals())
     with tempfile.TemporaryDirectory(prefix="schedlab-") as folder:
         kept_in = Path(folder) / "trace.parquet"
         done = _schedlab.run(
@@ -252,10 +248,10 @@ def run(
             vary=None,
             perturb=0,
         )
-        for failure in done.failures():
-            raise RunError(failure)
+        _raise_failures(done)
         kept = _schedlab.read_trace(kept_in)[1] if events else None
-    return Result(done, f"schedlab.run({scenario!r}, {policy!r}, venue={venue!r}, seed={seed}, runs={runs})", kept)
+    warn_unused([venue], kernel, engine, load)
+    return Result(done, call(run, given), kept)
 
 
 def compare(
@@ -289,12 +285,15 @@ def compare(
     :param perturb: how many copies with small changes of tick offset, work and sleep to run where nothing is random
     :param fresh: whether to ignore the cache and repeat all runs
     :raises InputError: the request is impossible
-    :raises RunError: every policy failed, or the machine
+    :raises RunError: every policy failed, or the machine; its cause is what a policy in Python raised first
     """
+    policy = policy if isinstance(policy, str | PathLike | type) else list(policy)
+    given = dict(locals())
+    venues = [venue] if isinstance(venue, str) else venue
     done = _schedlab.run(
         scenario,
         policy,
-        [venue] if isinstance(venue, str) else venue,
+        venues,
         seed=seed,
         runs=runs,
         threads=threads,
@@ -313,7 +312,24 @@ def compare(
         perturb=perturb,
     )
     if not done.labels():
-        raise RunError("; ".join(done.failures()))
-    varied = f", vary={vary!r}" if vary else ""
-    call = f"schedlab.compare({scenario!r}, {policy!r}, venue={venue!r}, seed={seed}, runs={runs}{varied})"
-    return Comparison(done, call)
+        _raise_failures(done)
+    warn_unused(venues, kernel, engine, load)
+    return Comparison(done, call(compare, given))
+
+
+def _raise_failures(done: _schedlab.Done) -> None:
+    """Raises what the policies failed of, if any did."""
+    if failures := done.failures():
+        raise RunError("; ".join(failures)) from next((cause for cause in done.causes() if cause is not None), None)
+
+
+def warn_unused(venues: Sequence[str], kernel: str | None, engine: str | None, load: str) -> None:
+    """Warns of arguments that none of the venues looks at."""
+    is_unused = {
+        "kernel": kernel is not None and "vm" not in venues,
+        "engine": engine is not None and "vm" not in venues,
+        "load": load != "spin" and not {"vm", "host"} & set(venues),
+    }
+    for name in (name for name, is_it in is_unused.items() if is_it):
+        where = "`vm` or `host`" if name == "load" else "`vm`"
+        warnings.warn(f"`{name}` has no effect in {', '.join(venues)}: only {where} uses it", stacklevel=3)

@@ -8,11 +8,12 @@ from os import PathLike, fspath
 from typing import Any
 
 from . import _schedlab
-from ._runs import PolicySource, _Shown
+from ._runs import PolicySource
 from ._schedlab import Frame
+from ._shown import Shown
 
 
-class Score(_Shown):
+class Score(Shown):
     """The score of a policy. `print` shows it as the command line does."""
 
     def __init__(self, scored: _schedlab.Scored) -> None:

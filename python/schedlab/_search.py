@@ -9,7 +9,8 @@ from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
 from . import _schedlab
-from ._runs import PolicySource, _Shown
+from ._runs import PolicySource
+from ._shown import Shown, counted
 from .errors import InputError
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class Fault:
     """What a kernel showed in the same scenario, if one was asked: ``kernel``, ``verdict`` and ``what``."""
 
 
-class Search(_Shown):
+class Search(Shown):
     """What a search found."""
 
     def __init__(self, policy: str, hunt: _schedlab.Hunt) -> None:
@@ -68,8 +69,10 @@ class Search(_Shown):
 
     def __str__(self) -> str:
         faults = self.faults
-        head = f"{len(faults)} faults of {self._policy} in {self.scenarios} scenarios from seed {self.data['seed']}."
-        return "\n".join([head, *(f"{one.name}: {one.what}. Seed {one.seed}, {one.lines} lines." for one in faults)])
+        found, among = counted(len(faults), "fault"), counted(self.scenarios, "scenario")
+        head = f"{found} of {self._policy} in {among} from seed {self.data['seed']}."
+        each = (f"{one.name}: {one.what}. Seed {one.seed}, {counted(one.lines, 'line')}." for one in faults)
+        return "\n".join([head, *each])
 
     def __repr__(self) -> str:
         return f"Search({self._policy!r}, scenarios={self.scenarios}, faults={[one.name for one in self.faults]})"

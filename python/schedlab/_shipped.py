@@ -45,7 +45,10 @@ def studies() -> list[str]:
 
 
 def schema(name: str) -> dict[str, Any]:
-    """The JSON schema of a ``scenario``, a ``result``, a ``comparison`` or a ``quota``, with each metric's unit and
-    definition."""
+    """The JSON schema of a ``scenario``, a ``result``, a result of several ``runs``, a ``comparison`` or a ``quota``;
+    or the list of all ``metrics``, each with its unit and definition.
+
+    :raises InputError: there is no such schema; the message names those that there are
+    """
     schema: dict[str, Any] = json.loads(_schedlab.schema(name))
     return schema

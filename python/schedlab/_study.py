@@ -5,20 +5,21 @@ from __future__ import annotations
 import json
 from functools import cached_property
 from os import PathLike, fspath
-from pathlib import Path
 from typing import Any
 
 from . import _schedlab
-from ._runs import _Shown
+from ._call import Call, call
+from ._charts import Charts
 from ._schedlab import Frame
+from ._shown import Shown, counted, page_file
 
 
-class Study(_Shown):
+class Study(Shown):
     """What a study came to. `print` shows it as the command line does."""
 
-    def __init__(self, page: _schedlab.StudyPage, command: str) -> None:
+    def __init__(self, page: _schedlab.StudyPage, call: Call) -> None:
         self._page = page
-        self._command = command
+        self._call = call
 
     @cached_property
     def data(self) -> dict[str, Any]:
@@ -35,15 +36,24 @@ class Study(_Shown):
         """
         return self._page.values()
 
+    @cached_property
+    def charts(self) -> Charts:
+        """The charts of the page, as Altair objects: ``charts["published"]`` has each published value with what was
+        seen; the others are pictures as the source has them."""
+        return Charts(self._page.charts(), "the study has neither published values nor pictures")
+
     def save(self, path: str | PathLike[str]) -> None:
-        """Writes the page that `schedlab study --report` writes."""
-        Path(path).write_text(self._page.html(self._command), encoding="utf-8")
+        """Writes the page that `schedlab study --report` writes.
+
+        :raises InputError: the name of the file ends in something else than ``.html``
+        """
+        page_file(path).write_text(self._page.html(self._call.text), encoding="utf-8")
 
     def __str__(self) -> str:
         return self._page.show()
 
     def __repr__(self) -> str:
-        return f"Study({self.data['name']!r}, {len(self.values)} published values)"
+        return f"Study({self.data['name']!r}, {counted(len(self.values), 'published value')})"
 
 
 def study(
@@ -67,5 +77,6 @@ def study(
     :param threads: how many simulated runs happen in parallel; all cores by default
     :raises InputError: there is no such study, or it cannot be run
     """
+    given = dict(locals())
     page = _schedlab.study(fspath(name), quick=quick, seed=seed, seeds=seeds, fresh=fresh, threads=threads)
-    return Study(page, f"schedlab.study({fspath(name)!r}, quick={quick}, seed={seed})")
+    return Study(page, call(study, given))

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from os import PathLike
-from pathlib import Path
+from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
 from . import _schedlab
+from ._call import Call, call
 from ._charts import Charts
 from ._schedlab import Frame
+from ._shown import Shown, counted, page_file
 
 if TYPE_CHECKING:
     from distributed import Client
 
 
-@dataclass(frozen=True)
-class Sweep:
-    """A sweep's table, with charts of it."""
+@dataclass(frozen=True, repr=False)
+class Sweep(Shown):
+    """A sweep's table, with charts of it. `print` shows how many runs it has, and its columns."""
 
     folder: str | PathLike[str]
     """Where it lies: Parquet files that together are the table."""
@@ -36,17 +37,30 @@ class Sweep:
     """How many of all failed."""
     _plan: _schedlab.Plan = field(repr=False, compare=False)
     _table: _schedlab.Table = field(repr=False, compare=False)
-    _command: str = field(repr=False, compare=False)
+    _call: Call = field(repr=False, compare=False)
 
     @cached_property
     def charts(self) -> Charts:
         """The charts of the page, as Altair objects, by the number of their axis: ``charts["axis-0"]``, or
         ``charts["axis-0-response_ns.p99"]`` where there are several roles."""
-        return Charts(self._table.charts(self._plan))
+        return Charts(self._table.charts(self._plan), "the sweep has no axis")
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Writes the page with charts that `schedlab sweep --report` writes."""
-        Path(path).write_text(self._table.html(self._plan, self._command), encoding="utf-8")
+        """Writes the page with charts that `schedlab sweep --report` writes.
+
+        :raises InputError: the name of the file ends in something else than ``.html``
+        """
+        page_file(path).write_text(self._table.html(self._plan, self._call.text), encoding="utf-8")
+
+    def __str__(self) -> str:
+        failed = f"; {self.failed} failed, see the column `error`" if self.failed else ""
+        known = f"{self.made} new, {self.runs - self.made} from before"
+        runs = f"{counted(self.runs, 'run')} in {fspath(self.folder)}: {known}{failed}"
+        rows = f"{counted(len(self.frame), 'row')} with the columns {', '.join(self.frame.columns)}"
+        return f"{self._plan.title}\n{runs}\n{rows}"
+
+    def __repr__(self) -> str:
+        return f"Sweep({fspath(self.folder)!r}, {counted(self.runs, 'run')}, made={self.made}, failed={self.failed})"
 
 
 def sweep(
@@ -69,6 +83,8 @@ def sweep(
         of files in the sweep must mean the same there. Needs distributed: ``pip install schedlab[dask]``
     :raises InputError: a value does not fit, or a name does not exist
     """
+    # Where the runs are made does not matter to their numbers.
+    given = {**locals(), "client": None}
     if seed is not None:
         if not isinstance(spec, dict):
             raise TypeError("sweep: `seed` goes with a dictionary; a file says its own")
@@ -82,6 +98,5 @@ def sweep(
         from ._dask import carry_out
 
         carry_out(client, spec, plan, table)
-    command = f"schedlab.sweep({spec!r}, {output!r})"
     made = missing - len(table.missing())
-    return Sweep(output, table.frame(plan), len(plan), made, table.failed(), plan, table, command)
+    return Sweep(output, table.frame(plan), len(plan), made, table.failed(), plan, table, call(sweep, given))

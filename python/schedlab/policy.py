@@ -36,17 +36,13 @@ A lottery (Waldspurger and Weihl, OSDI 1994) in a few lines:
 
 from __future__ import annotations
 
-import difflib
 import random
 from typing import ClassVar
 
+from ._operations import check
 from ._schedlab import Kernel, Task
 
 __all__ = ["Kernel", "Policy", "Task"]
-
-
-NEARLY = 0.83
-"""From this similarity of names on, one is taken for a misspelling of the other."""
 
 
 class Policy:
@@ -68,20 +64,13 @@ class Policy:
     """``SCX_OPS_*``."""
 
     def __init_subclass__(cls, **kwargs: object) -> None:
-        """Refuses a method whose name is nearly that of an operation: the kernel would never call it.
+        """Refuses what the kernel would never call, or could not: a method whose name is nearly that of an operation,
+        and an operation that takes other arguments. Names that begin with an underscore are free.
 
-        :raises TypeError: with the operation that was probably meant
+        :raises TypeError: with the operation that was probably meant, or with its arguments
         """
         super().__init_subclass__(**kwargs)
-        operations = [name for name, value in vars(Policy).items() if callable(value) and not name.startswith("_")]
-        for name, value in vars(cls).items():
-            if not callable(value) or name.startswith("_") or hasattr(Policy, name):
-                continue
-            for meant in difflib.get_close_matches(name, operations, n=1, cutoff=NEARLY):
-                raise TypeError(
-                    f"{cls.__name__}: `{name}` is no operation of sched_ext; did you mean `{meant}`? A method of your "
-                    f"own with such a name begins with an underscore"
-                )
+        check(cls, Policy)
 
     def __init__(self, kernel: Kernel, seed: int) -> None:
         self.kernel = kernel

@@ -1,7 +1,9 @@
 """Errors read as they do on the command line, and the interpreter lives on."""
 
 import _thread
+import errno
 import math
+import pickle
 import random
 import signal
 import threading
@@ -24,7 +26,8 @@ def test_the_line_is_that_of_the_command_line(command_line: CommandLine) -> None
         assert str(caught.value) == command_line.complaint(*arguments)
 
     run = ("run", "heavy-load", "--policy")
-    same(lambda: schedlab.run("heavy-load", "rrr"), InputError, *run, "rrr")
+    same(lambda: schedlab.run("heavy-load", "rrr"), NotFoundError, *run, "rrr")
+    same(lambda: schedlab.run("heavy-load", "./no.bpf.c"), NotFoundError, *run, "./no.bpf.c")
     same(lambda: schedlab.run("heavy-load", "rr:quantum=0"), InputError, *run, "rr:quantum=0")
     same(lambda: schedlab.run("heavy-load", "rr:quanta=1ms"), InputError, *run, "rr:quanta=1ms")
     same(lambda: schedlab.run("heavy-lod", "rr"), NotFoundError, "run", "heavy-lod", "--policy", "rr")
@@ -41,6 +44,39 @@ def test_the_line_is_that_of_the_command_line(command_line: CommandLine) -> None
 def test_exceptions_are_what_python_expects_too() -> None:
     assert issubclass(InputError, ValueError) and issubclass(RunError, RuntimeError)
     assert issubclass(NotFoundError, FileNotFoundError) and issubclass(NotFoundError, InputError)
+
+
+def test_what_is_missing_says_whether_it_is_a_file(tmp_path: Path) -> None:
+    missing = str(tmp_path / "no.toml")
+    files: list[tuple[Callable[[], object], str]] = [
+        (lambda: Scenario.from_file(missing), missing),
+        (lambda: schedlab.run(missing, "rr"), missing),
+        (lambda: schedlab.run("heavy-load", "./no.bpf.c"), "./no.bpf.c"),
+        (lambda: schedlab.run("heavy-load", Path("no/no.bpf.o")), "no/no.bpf.o"),
+        (lambda: schedlab.read_trace("no.parquet"), "no.parquet"),
+        (lambda: schedlab.study("./no.toml"), "./no.toml"),
+        (lambda: schedlab.gate("no.gate.toml"), "no.gate.toml"),
+        (lambda: schedlab.predict("no.parquet", "rr"), "no.parquet"),
+    ]
+    for call, file in files:
+        with pytest.raises(NotFoundError) as caught:
+            call()
+        error = pickle.loads(pickle.dumps(caught.value))
+        assert (error.errno, error.filename, str(error)) == (errno.ENOENT, file, str(caught.value))
+        assert file in str(error) and "[Errno" not in str(error)
+    names: list[Callable[[], object]] = [
+        lambda: schedlab.run("heavy-lod", "rr"),
+        lambda: schedlab.run("heavy-load", "rrr"),
+        lambda: schedlab.study("gpo"),
+    ]
+    for call in names:
+        with pytest.raises(NotFoundError) as caught:
+            call()
+        assert (caught.value.errno, caught.value.filename) == (None, None)
+    (tmp_path / "there.html").touch()
+    with pytest.raises(InputError) as wrong:
+        schedlab.run(tmp_path / "there.html", "rr")
+    assert not isinstance(wrong.value, NotFoundError), "the file is there"
 
 
 @pytest.mark.parametrize(
@@ -79,6 +115,28 @@ def test_numbers_out_of_their_range_are_told(small: dict[str, Any], arguments: d
     assert str(caught.value) == line
     with pytest.raises(TypeError, match=r"^seed: a whole number is needed, not float$"):
         schedlab.run(small, "rr", seed=1.5)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("call", "line"),
+    [
+        (lambda: schedlab.compare("heavy-load", "rr", perturb=-1), "perturb: a whole number from 0 to 1000 is needed"),
+        (lambda: schedlab.study("gpos", seeds=-1), "seeds: a whole number from 1 to 1000 is needed, not -1"),
+        (lambda: schedlab.search("rr", scenarios=-1), "scenarios: a whole number from 0 to 18446744073709551615"),
+    ],
+)
+def test_numbers_of_every_call_have_bounds(call: Callable[[], object], line: str) -> None:
+    with pytest.raises(InputError) as caught:
+        call()
+    assert str(caught.value).startswith(line)
+
+
+def test_an_argument_that_the_venue_does_not_use_is_a_warning(small: dict[str, Any]) -> None:
+    with pytest.warns(UserWarning, match=r"^`kernel` has no effect in sim: only `vm` uses it$") as warned:
+        schedlab.run(small, "rr", kernel="debian:12")
+    assert warned[0].filename == __file__
+    with pytest.warns(UserWarning, match="^`load` has no effect in sim: only `vm` or `host` uses it$"):
+        schedlab.compare(small, "rr", load="fft")
 
 
 def test_a_list_that_holds_itself_ends(small: dict[str, Any]) -> None:

@@ -41,14 +41,30 @@ def test_columns_are_those_of_the_texts(small: dict[str, Any]) -> None:
     ]:
         named = set(re.findall(r"``([a-z0-9_.]+)``", str(text).split("Columns:")[1]))
         named -= {"_ns", "runs", "batches", "exact"}
-        named.discard("under_changes.ratio_low")
         assert named and named <= set(frame.columns), named - set(frame.columns)
-    regular = {**small, "task": [{"name": "worker", "count": 2, "loop": [{"compute": "2ms"}]}]}
-    exact = schedlab.compare(regular, "fcfs,rr")
-    assert "under_changes.ratio_low" in exact.differences.columns, "where nothing is random"
     assert compared.roles.columns[:5] == ["policy", "venue", "seed", "name", "count"]
     runnable = [name for name in compared.cpus.columns if name.startswith("runnable.")]
     assert runnable == sorted(runnable, key=lambda name: int(name.split(".")[1])) and len(runnable) > 10
+
+
+def test_columns_and_types_are_the_same_for_any_data(small: dict[str, Any], limited: dict[str, Any]) -> None:
+    one = schedlab.compare(small, "fcfs,rr", seed=2**64 - 1)
+    other = schedlab.compare("rr-vs-ps", "fcfs,rr", runs=2, seed=1)
+    limits = schedlab.compare(limited, "eevdf:version=7.3,eevdf")
+    for name in ("roles", "tasks", "control_groups", "means", "differences", "theory"):
+        schemas = [getattr(result, name).to_pyarrow().schema for result in (one, other, limits)]
+        assert schemas[0] == schemas[1] == schemas[2], name
+    assert len(one.theory) == len(one.control_groups) == 0 < len(other.theory)
+    assert one.cpus.columns[:10] == other.cpus.columns[:10] and one.cpus.columns[10] == "runnable.1"
+    assert one.means.to_polars().schema["low"] == polars.Float64, "with one run all are null"
+
+
+def test_seeds_keep_all_their_digits(small: dict[str, Any]) -> None:
+    for seed in (7, 7902956288145713001, 2**64 - 1):
+        roles = schedlab.run(small, "rr", seed=seed).roles
+        seeds = roles.to_polars()["seed"]
+        assert seeds.dtype == polars.UInt64 and seeds.to_list() == [seed, seed]
+        assert column(roles, "seed") == [str(seed), str(seed)]
 
 
 def test_means_are_of_all_runs(small: dict[str, Any]) -> None:
@@ -78,3 +94,42 @@ def test_a_notebook_shows_a_small_table_with_units() -> None:
     assert shown.count("<tr>") == 2 + 3 and "<td" in shown
     assert ">response_ns.mean</th>" in shown and ">ms</th>" in shown and ">per s</th>" in shown
     assert "columns; <code>to_polars()</code> has all" in shown
+
+
+def cells(frame: schedlab.Frame) -> list[list[str]]:
+    """What a notebook shows of a frame: heads, units, rows."""
+    rows = re.findall(r"<tr>(.*?)</tr>", frame._repr_html_())
+    return [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in rows]
+
+
+def column(frame: schedlab.Frame, name: str) -> list[str]:
+    heads, _, *rows = cells(frame)
+    return [row[heads.index(name)] for row in rows]
+
+
+def test_a_notebook_shows_words(small: dict[str, Any]) -> None:
+    events = schedlab.run(small, policy="rr", events=True).events
+    for name in ("kind", "source"):
+        known = events.to_polars()[name][:10].to_list()
+        assert column(events, name) == [word or "-" for word in known], name
+
+
+def test_a_notebook_shows_the_units_of_rows(small: dict[str, Any]) -> None:
+    compared = schedlab.compare(small, "fcfs,rr", runs=3)
+    metrics = column(compared.differences, "metric")
+    for name in ("difference", "difference_interval.low"):
+        by_metric = dict(zip(metrics[:4], column(compared.differences, name), strict=False))
+        assert re.fullmatch(r"−?[\d.]+ ms", by_metric["response_ns.mean"]), by_metric
+        assert by_metric["throughput_per_s"].endswith(" per s"), by_metric
+    assert column(compared.differences, "difference")[3] == "0 %"
+    assert "verdict" in cells(compared.differences)[0], "columns without a value make room"
+    means = dict(zip(column(compared.means, "metric"), column(compared.means, "value"), strict=True))
+    assert means["count"] == "2" and re.fullmatch(r"[\d.]+ ms", means["cpu_ns"]), means
+
+
+def test_a_frame_is_short_in_a_line(small: dict[str, Any]) -> None:
+    result = schedlab.run({**small, "task": small["task"][:1]}, policy="rr")
+    roles = result.roles
+    first = ", ".join(roles.columns[:12])
+    assert repr(roles) == f"Frame of 1 row: {first} and {len(roles.columns) - 12} more columns"
+    assert len(repr(result.means)) < 150

@@ -1,5 +1,6 @@
 """Gates."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,10 @@ def test_a_gate_needs_its_baseline_and_holds_against_it(tmp_path: Path) -> None:
     assert rows["verdict"].to_list().count("same") == 1
     [row] = [row for row in rows.rows(named=True) if row["metric"] == "roles.worker.response_ns.p99"]
     assert row["from.number"] == row["to.number"] > 0
+    assert rows.columns[-5:] == ["allowed.least", "allowed.most", "change.low", "change.high", "why"]
+    assert rows["change.low"].to_list() == [None, None] and rows["allowed.least"].to_list() == [None, None]
+    shown = gate.checks._repr_html_()
+    assert re.search(r">[\d.]+ ms</td>", shown) and str(int(row["to.number"])) not in shown
 
 
 def test_a_bound_that_does_not_hold_is_a_finding_and_no_exception(tmp_path: Path) -> None:
@@ -50,6 +55,6 @@ def test_a_bound_that_does_not_hold_is_a_finding_and_no_exception(tmp_path: Path
     assert "FAILED" in (tmp_path / "gate.md").read_text()
     gate.save(tmp_path / "gate.html")
     assert "failed: 1 of 2 checks failed" in (tmp_path / "gate.html").read_text()
-    assert list(gate.charts) == [], "a bound of its own is no change"
-    with pytest.raises(ValueError, match=r"ends in \.html, \.xml or \.md"):
+    assert list(gate.charts) == ["changes"]
+    with pytest.raises(schedlab.InputError, match=r"ends in \.html, \.xml or \.md"):
         gate.save(tmp_path / "gate.txt")

@@ -43,8 +43,8 @@ def test_the_smallest_limit_is_that_of_the_command(limited: dict[str, Any], comm
     points = limits.points.to_polars()
     tried = points.filter(polars.col("quota_ns").is_not_null())
     assert tried.filter(meets=True)["quota_ns"].min() == least and points["quota_ns"][-1] is None
-    named = set(re.findall(r"``([a-z0-9_]+)``", str(schedlab.Limits.points.__doc__).split("Columns:")[1]))
-    assert named - {"weight", "low_ns", "high_ns"} <= set(points.columns)
+    named = re.findall(r"``([a-z0-9_]+)``", str(schedlab.Limits.points.__doc__).split("Columns:")[1])
+    assert named == points.columns
     (tmp_path / "limited.toml").write_text(schedlab.Scenario(**limited).to_toml())
     flags = ["limited.toml", "--target", "max=12ms", "--control-group", "web"]
     assert json.loads(command_line.out("quota", *flags, "--json")) == limits.data
@@ -62,6 +62,23 @@ def test_weights_and_bursts_are_found(limited: dict[str, Any], tmp_path: Path) -
     assert "quota-response" in weight.charts
     weight.save(tmp_path / "page.html")
     assert "needs a weight of 1" in (tmp_path / "page.html").read_text()
+
+
+def test_without_a_curve_the_charts_say_why(limited: dict[str, Any]) -> None:
+    limits = schedlab.quota(limited, "max=1ms", control_group="web")
+    assert limits.least == {POLICY: None} and list(limits.charts) == []
+    assert limits.points.to_polars()["quota_ns"].to_list() == [None]
+    with pytest.raises(KeyError, match="there is no chart 'quota-response'; only the loosest setting was tried"):
+        limits.charts["quota-response"]
+
+
+def test_a_burst_has_a_setting_and_a_measure(limited: dict[str, Any]) -> None:
+    web = {"path": "web", "max": "50ms/100ms", "burst": "20ms"}
+    bursting = {**limited, "control_group": [web, limited["control_group"][1]]}
+    groups = schedlab.run(bursting, POLICY).control_groups.to_polars()
+    data = schedlab.run(bursting, POLICY).data["control_groups"]
+    assert groups["max_burst_ns"].to_list() == [0, 20_000_000]
+    assert groups["burst_ns"].to_list() == [group.get("burst_ns") for group in data]
 
 
 def test_what_cannot_be_searched_for_is_said(limited: dict[str, Any]) -> None:

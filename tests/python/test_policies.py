@@ -1,5 +1,7 @@
 """Policies in Python."""
 
+import traceback
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -126,9 +128,9 @@ def forgets(self: Fifo, task: Task, flags: int) -> None:
         ("enqueue", not_a_task, "passes 0x3039 as a task, which it is not"),
         ("enqueue", forgets, "the policy has lost it or starves it"),
         ("init", lambda self: -1, r"ops.init\(\) failed \(-1\)"),
-        ("init", lambda self: "x", "TypeError: init gives x, which is no number"),
+        ("init", lambda self: "x", r"TypeError: init gives x, which is not a number \(.*test_policies\.py, line \d+, "),
         ("dispatch", lambda self, cpu, prev: self.kernel.call("no_such"), "there is no kernel function no_such"),
-        ("dispatch", lambda self, cpu: None, "TypeError: "),
+        ("dispatch", lambda self, cpu, prev: self.kick(1 << 70), "1180591620717411303424 does not fit into 64 bits"),
         ("dispatch", lambda self, cpu, prev: self.kernel.call("scx_bpf_kick_cpu", 0), "takes 2 arguments, not 1"),
         ("dispatch", lambda self, cpu, prev: self.kick(99), "invalid CPU 99"),
         ("__init__", lambda self, kernel, seed: kernel.now_ns, "RuntimeError: the kernel is there only while"),
@@ -138,6 +140,76 @@ def test_what_goes_wrong_ends_the_run_in_a_line(method: str, body: Any, line: st
     with pytest.raises(schedlab.RunError, match=line) as caught:
         schedlab.run(SHARES, policy=broken(method, body))
     assert "\n" not in str(caught.value)
+
+
+def refuses(self: Fifo, task: Task, flags: int) -> None:
+    try:
+        raise KeyError("deep")
+    except KeyError as error:
+        raise ValueError("bad") from error
+
+
+def passes_no_task(self: Fifo, task: Task, flags: int) -> None:
+    self.insert(0.5, 0)  # type: ignore[arg-type]
+
+
+def draws_from_nothing(self: Fifo, task: Task, flags: int) -> None:
+    self.random.choice([])
+
+
+def sets_too_little(self: Fifo, task: Task, flags: int) -> None:
+    task.slice_ns = -1
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "says"),
+    [
+        (refuses, ValueError, "bad"),
+        (passes_no_task, TypeError, "a number or a task is needed"),
+        (draws_from_nothing, IndexError, ""),
+        (sets_too_little, ValueError, "slice_ns: a whole number from 0 to 18446744073709551615 is needed, not -1"),
+        (wrong_queue, ValueError, "non-existent DSQ 0x4d"),
+    ],
+)
+def test_an_error_keeps_the_exception_behind_it(body: Callable[..., None], kind: type[Exception], says: str) -> None:
+    calls: list[Callable[..., object]] = [schedlab.run, schedlab.compare]
+    for call in calls:
+        with pytest.raises(schedlab.RunError) as caught:
+            call(SHARES, broken("enqueue", body))
+        cause = caught.value.__cause__
+        assert isinstance(cause, kind) and says in str(cause) and says in str(caught.value)
+        [own] = [line for line in traceback.extract_tb(cause.__traceback__) if line.filename == __file__]
+        assert own.name == body.__name__
+        if body is not wrong_queue:
+            # That the kernel reports itself.
+            assert str(caught.value).endswith(f" ({__file__}, line {own.lineno}, in {own.name})")
+        assert isinstance(cause.__cause__, KeyError) == (body is refuses)
+
+
+def test_an_error_that_no_line_raised_names_the_definition() -> None:
+    class Strict(Fifo):
+        def __init__(self, kernel: schedlab.policy.Kernel) -> None:
+            super().__init__(kernel, 0)
+
+    with pytest.raises(schedlab.RunError, match=r"TypeError: .* \(.*test_policies\.py, line \d+, in __init__\)$"):
+        schedlab.run(SHARES, Strict)
+
+
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit])
+def test_what_is_not_an_error_of_the_policy_ends_the_call(kind: type[BaseException]) -> None:
+    def ends(self: Fifo, task: Task, flags: int) -> None:
+        raise kind
+
+    policy = broken("enqueue", ends)
+    calls: list[Callable[[], object]] = [
+        lambda: schedlab.run(SHARES, policy),
+        lambda: schedlab.compare(SHARES, [policy, "rr"], runs=3),
+        lambda: schedlab.search(policy, scenarios=2),
+    ]
+    for call in calls:
+        with pytest.raises(kind) as caught:
+            call()
+        assert traceback.extract_tb(caught.value.__traceback__)[-1].name == "ends"
 
 
 def test_the_kernel_is_not_there_afterwards() -> None:
@@ -174,12 +246,50 @@ def test_a_policy_hears_of_cpus_that_go_and_come() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "meant"), [("enque", "enqueue"), ("runable", "runnable"), ("select_cpus", "select_cpu")]
+    ("name", "meant"),
+    [
+        *(("enque", "enqueue"), ("enuque", "enqueue"), ("runable", "runnable"), ("select_cpus", "select_cpu")),
+        *(("tikc", "tick"), ("inti", "init"), ("exti", "exit"), ("yeild", "yield_"), ("yield", "yield_")),
+        *(("initTask", "init_task"), ("exitTask", "exit_task"), ("selectCPU", "select_cpu")),
+        *(("on_tick", "tick"), ("on_enqueue", "enqueue"), ("enqueue_task", "enqueue"), ("ops_enqueue", "enqueue")),
+        *(("SelectCpu", "select_cpu"), ("initialize", "init"), ("onTick", "tick"), ("cpu_ofline", "cpu_offline")),
+    ],
 )
 def test_a_misspelt_operation_is_an_error(name: str, meant: str) -> None:
-    with pytest.raises(TypeError, match=f"`{name}` is no operation of sched_ext; did you mean `{meant}`"):
+    with pytest.raises(TypeError, match=f"`{name}` is not an operation of sched_ext; did you mean `{meant}`"):
         type("Mine", (Policy,), {name: lambda self, *words: None})
+    mixin = type("Mixin", (), {name: lambda self, *words: None})
+    with pytest.raises(TypeError, match=f"did you mean `{meant}`"):
+        type("Mine", (mixin, Policy), {})
 
 
 def test_own_methods_may_have_other_names() -> None:
-    type("Mine", (Policy,), {"pick_the_next_task": lambda self: None, "_enque": lambda self: None, "queue": []})
+    names = ["pick_the_next_task", "_enque", "_tikc", "queue", "queues", "pick", "requeue", "tickets", "ranking", "kik"]
+    type("Mine", (Policy,), {"flags": 0, **{name: lambda self: None for name in names}})
+    # Who has the operation means something else by a longer name.
+    type("Mine", (Fifo,), {"enqueue_task": lambda self, task: None, "dispatch_one": lambda self: None})
+
+
+@pytest.mark.parametrize(
+    ("body", "written"),
+    [
+        (lambda self, cpu: None, r"\(self, cpu\)"),
+        (lambda self, cpu, prev, more: None, r"\(self, cpu, prev, more\)"),
+        (staticmethod(lambda cpu: None), r"\(cpu\)"),
+    ],
+)
+def test_an_operation_takes_what_the_kernel_passes(body: Any, written: str) -> None:
+    line = rf"^Mine: `dispatch{written}` does not take what the kernel passes: write `def dispatch\(self, cpu, prev\)`$"
+    with pytest.raises(TypeError, match=line):
+        type("Mine", (Policy,), {"dispatch": body})
+    late = type("Mine", (Fifo,), {})
+    type.__setattr__(late, "dispatch", body)
+    with pytest.raises(TypeError, match=line):
+        schedlab.run(SHARES, late)
+
+
+def test_an_operation_may_take_more_than_the_kernel_passes() -> None:
+    for body in (lambda self, *words: None, lambda me, here, who, more=1: None, staticmethod(lambda cpu, prev: None)):
+        type("Mine", (Policy,), {"dispatch": body})
+    with pytest.raises(TypeError, match="`dispatch` is an operation of sched_ext and needs a method, not 7"):
+        type("Mine", (Policy,), {"dispatch": 7})

@@ -1,6 +1,7 @@
 """Recordings, models and predictions."""
 
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ def test_a_recording_of_another_tool_becomes_a_trace(tmp_path: Path) -> None:
     roles = {role["name"]: role for role in imported.data["roles"]}
     assert roles["left"]["cpu_ns"] == 6_000_000 and roles["right"]["cpu_ns"] == 3_000_000
     assert len(imported.trace().events) > 4
+    assert str(imported.trace()).endswith(" events of 1 CPU in 0.009 s.")
     assert "left" in str(imported)
     with pytest.raises(schedlab.NotFoundError):
         schedlab.import_recording(tmp_path / "no.txt", tmp_path / "no.parquet")
@@ -46,11 +48,15 @@ def recording(small: dict[str, Any], tmp_path: Path) -> Path:
 def test_a_model_is_a_scenario(recording: Path, tmp_path: Path) -> None:
     model = schedlab.model(recording, tmp_path / "small.toml")
     assert model.roles.to_polars()["name"].to_list() == ["worker", "shell"]
+    assert repr(model).endswith("small.toml', 2 roles)")
     assert model.unexplained_frac < 0.05
     assert (tmp_path / "small.toml").read_text().startswith("# Modelled by")
     modelled = schedlab.run(model.scenario, "rr", seed=1)
     recorded = schedlab.run(tmp_path / "small.toml", "rr", seed=1)
     assert modelled.data["roles"] == recorded.data["roles"]
+    modelled.save(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert "small.toml is listed below: save it first, next to small.steps.parquet." in page
 
 
 def test_a_prediction_has_intervals_and_a_self_check(recording: Path) -> None:
@@ -60,8 +66,32 @@ def test_a_prediction_has_intervals_and_a_self_check(recording: Path) -> None:
     assert sorted(set(figures["cpus"])) == [1, 2]
     assert (figures["low"] <= figures["value"]).all() and (figures["value"] <= figures["high"]).all()
     assert all(abs(error) < 0.25 for error in prediction.self_check.to_polars()["error"])
-    with pytest.raises(schedlab.InputError):
-        schedlab.predict(recording, "no-such-policy")
+    assert set(figures["figure"]) >= {"response_mean_ns", "throughput_per_s", "cpu_frac"}
+    for frame in (prediction.figures, prediction.self_check):
+        shown = frame._repr_html_()
+        assert re.search(r">[\d.]+ (ms|us)</td>", shown) and re.search(r">[\d.]+ %</td>", shown)
+        assert re.search(r">[\d.]+ per s</td>", shown)
+    one = schedlab.predict(recording, ["rr:quantum=2ms"], cpus=1, resamples=0)
+    assert set(one.figures.to_polars()["cpus"]) == {1}
+
+
+def test_what_cannot_be_predicted_is_said(recording: Path) -> None:
+    class Mine(schedlab.policy.Policy):
+        pass
+
+    cases: list[tuple[Any, dict[str, Any], type[Exception], str]] = [
+        ("no-such-policy", {}, schedlab.NotFoundError, "no-such-policy"),
+        (Mine, {}, TypeError, "^policy: a name or a file is needed, not <class .*; a prediction cannot run a class$"),
+        (["rr", Mine], {}, TypeError, "a prediction cannot run a class"),
+        (7, {}, TypeError, "^policy: a name or a file is needed, not 7"),
+        ("rr", {"cpus": [-1]}, schedlab.InputError, "^cpus: a whole number from 1 to 4096 is needed, not -1$"),
+        ("rr", {"cpus": 0}, schedlab.InputError, "^cpus: a whole number from 1 to 4096 is needed, not 0$"),
+        ("rr", {"cpus": "two"}, TypeError, "^cpus: a whole number is needed, not str$"),
+        ("rr", {"resamples": -1}, schedlab.InputError, "^resamples: a whole number from 0 to 10000 is needed, not -1$"),
+    ]
+    for policy, flags, kind, line in cases:
+        with pytest.raises(kind, match=line):
+            schedlab.predict(recording, policy, **flags)
 
 
 def test_what_cannot_be_believed_is_refused_without_an_exception(tmp_path: Path) -> None:
@@ -76,6 +106,8 @@ def test_recording_needs_a_command_or_a_time_and_says_what_is_missing(tmp_path: 
         schedlab.record(None, tmp_path / "all.parquet")
     with pytest.raises(schedlab.InputError, match="size of a ring"):
         schedlab.record(["true"], tmp_path / "all.parquet", ring="much")
+    with pytest.raises(TypeError, match=r"^command: a list .* is needed: write \['sleep', '1'\]$"):
+        schedlab.record("sleep 1", tmp_path / "all.parquet")
     command = [sys.executable, "-c", "raise SystemExit(3)"]
     if os.geteuid() == 0:
         recording = schedlab.record(command, tmp_path / "exit.parquet")

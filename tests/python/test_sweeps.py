@@ -62,6 +62,9 @@ def test_the_table_is_the_same_wherever_it_is_made(command_line: CommandLine, tm
     assert len(lines["data"]["values"]) == 2 * 2 * 50
     sweep.save(tmp_path / "sweep.html")
     assert "By task.a.count" in (tmp_path / "sweep.html").read_text()
+    assert str(sweep).startswith(f"sweep\n400 runs in {tmp_path / 'file'}: 400 new, 0 from before\n400 rows with the ")
+    assert repr(sweep) == f"Sweep('{tmp_path / 'file'}', 400 runs, made=400, failed=0)"
+    assert sweep._repr_html_().startswith("<pre>sweep\n400 runs in ")
     assert rows(sweep.frame) == of_folder(tmp_path / "file") == by_shell
     assert rows(schedlab.sweep(DICTIONARY, tmp_path / "dictionary").frame) == by_shell
     assert schedlab.sweep(DICTIONARY, tmp_path / "file").made == 0
@@ -115,7 +118,7 @@ def test_parts_of_another_sweep_are_refused(tmp_path: Path) -> None:
     other = schedlab._schedlab.Plan({**DICTIONARY, "seed": 9})
     table = schedlab._schedlab.Table(tmp_path, plan)
     for part in (other.make([0]), b"", b"PAR1", plan.make([0])[:-9]):
-        with pytest.raises(schedlab.InputError, match="this is no part of a sweep"):
+        with pytest.raises(schedlab.InputError, match="this is not a part of a sweep"):
             table.add(plan, part)
     table.add(plan, plan.make([3]))
     assert len(table.missing()) == len(plan) - 1

@@ -32,7 +32,7 @@ pub fn value(object: &Bound<'_, PyAny>, path: &str, depth: usize) -> PyResult<Va
     } else if object.is_instance_of::<PyFloat>() {
         match object.extract::<f64>()? {
             number if number.is_finite() => Ok(Value::Float(number)),
-            number => Err(PyValueError::new_err(format!("{path}: {number} is no number"))),
+            number => Err(PyValueError::new_err(format!("{path}: {number} is not a number"))),
         }
     } else if object.is_instance_of::<PyString>() {
         Ok(Value::String(text(object, path)?))
@@ -45,7 +45,7 @@ pub fn value(object: &Bound<'_, PyAny>, path: &str, depth: usize) -> PyResult<Va
         let item = |(index, item): (usize, PyResult<_>)| value(&item?, &format!("{path}[{index}]"), depth + 1);
         object.try_iter()?.enumerate().map(item).collect::<PyResult<_>>().map(Value::Array)
     } else if is_policy_class(object) {
-        let line = "what a policy in Python decides depends on the program around it, so it is no value here; \
+        let line = "what a policy in Python decides depends on the program around it, so it is not a value here; \
                     write it in C, or call `run` in a loop";
         Err(input(format!("{path}: {line}")))
     } else if !object.is_instance_of::<PyType>() && object.hasattr("tolist")? {
@@ -96,8 +96,8 @@ pub fn cache(fresh: bool) -> Option<Cache> {
     Some(if fresh { cache.forgetful() } else { cache })
 }
 
-/// A whole number of an argument.
-fn whole<T: TryFrom<u64> + Into<u64>>(object: &Bound<'_, PyAny>, name: &str, least: u64, most: T) -> PyResult<T> {
+/// A whole number of an argument, in its bounds.
+pub fn whole<T: TryFrom<u64> + Into<u64>>(object: &Bound<'_, PyAny>, name: &str, least: u64, most: T) -> PyResult<T> {
     let wrong = |_| PyTypeError::new_err(format!("{name}: a whole number is needed, not {}", kind(object)));
     let object = &object.call_method0("__index__").map_err(wrong)?;
     let number = object.extract::<u64>().ok().filter(|number| *number >= least);

@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 use schedlab_boundary::Shown;
 use schedlab_catalogue::CatalogueError;
 use schedlab_model::scenario::ScenarioError;
+use schedlab_policy::{CompileError, FindError};
 use schedlab_sweep::DatasetError;
 use schedlab_venue::{ErrorClass, VenueError};
 use std::io;
@@ -12,32 +13,55 @@ use std::path::Path;
 
 /// Input that cannot be used: `schedlab.InputError`.
 pub fn input(line: impl ToString) -> PyErr {
-    raise("InputError", line.to_string())
+    raise("InputError", line.to_string(), None)
 }
 
 /// The input was good, and yet it did not work: `schedlab.RunError`.
 pub fn failed(line: impl ToString) -> PyErr {
-    raise("RunError", line.to_string())
+    raise("RunError", line.to_string(), None)
 }
 
-/// A name or a file that is not there: `schedlab.NotFoundError`.
+/// A name that is not there: `schedlab.NotFoundError`.
 pub fn missing(line: impl ToString) -> PyErr {
-    raise("NotFoundError", line.to_string())
+    raise("NotFoundError", line.to_string(), None)
+}
+
+/// A file that is not there: the same with its path.
+fn missing_file(line: impl ToString, path: &Path) -> PyErr {
+    raise("NotFoundError", line.to_string(), Some(path))
 }
 
 /// A file that cannot be read.
 pub fn unreadable(path: &Path, error: &io::Error) -> PyErr {
-    let line = format!("{}: the file cannot be read: {error}", path.display());
-    if error.kind() == io::ErrorKind::NotFound { missing(line) } else { input(line) }
+    unread(format!("{}: the file cannot be read: {error}", path.display()), path, error)
 }
 
-fn raise(class: &str, line: String) -> PyErr {
+/// The same in other words.
+fn unread(line: impl ToString, path: &Path, error: &io::Error) -> PyErr {
+    if error.kind() == io::ErrorKind::NotFound { missing_file(line, path) } else { input(line) }
+}
+
+/// Why what a text names, a file or something that ships, cannot be had.
+pub fn not_found(text: &str, error: CatalogueError) -> PyErr {
+    let path = Path::new(text);
+    match error {
+        CatalogueError::Unknown(line) if path.exists() => input(line),
+        CatalogueError::Unknown(line) if text.contains('/') || path.extension().is_some() => missing_file(line, path),
+        CatalogueError::Unknown(line) => missing(line),
+        CatalogueError::Scenario(error) => error.into_python(),
+    }
+}
+
+fn raise(class: &str, line: String, file: Option<&Path>) -> PyErr {
     let line = Shown::message(&line).into_string();
     Python::attach(|py| match py.import("schedlab.errors").and_then(|errors| errors.getattr(class)) {
-        Ok(class) => match class.call1((line,)) {
-            Ok(error) => PyErr::from_value(error),
-            Err(error) => error,
-        },
+        Ok(class) => {
+            let error = match file {
+                Some(file) => class.call1((line, file.as_os_str())),
+                None => class.call1((line,)),
+            };
+            error.map_or_else(|error| error, PyErr::from_value)
+        }
         // The module is used without its package.
         Err(_) => PyRuntimeError::new_err(line),
     })
@@ -51,9 +75,15 @@ pub trait IntoPython {
 
 impl IntoPython for VenueError {
     fn into_python(self) -> PyErr {
-        match self.class() {
-            ErrorClass::WrongInput => input(self),
-            ErrorClass::Failed => failed(self),
+        match &self {
+            VenueError::Find(FindError::Unknown(_)) => missing(self),
+            VenueError::Find(
+                FindError::Object { path, error } | FindError::Compile(CompileError::Source { path, error }),
+            ) => unread(&self, path, error),
+            _ => match self.class() {
+                ErrorClass::WrongInput => input(self),
+                ErrorClass::Failed => failed(self),
+            },
         }
     }
 }
@@ -61,15 +91,6 @@ impl IntoPython for VenueError {
 impl IntoPython for ScenarioError {
     fn into_python(self) -> PyErr {
         VenueError::from(self).into_python()
-    }
-}
-
-impl IntoPython for CatalogueError {
-    fn into_python(self) -> PyErr {
-        match self {
-            CatalogueError::Unknown(line) => missing(line),
-            CatalogueError::Scenario(error) => error.into_python(),
-        }
     }
 }
 
@@ -85,7 +106,7 @@ impl IntoPython for DatasetError {
 impl IntoPython for schedlab_trace::Error {
     fn into_python(self) -> PyErr {
         match &self {
-            schedlab_trace::Error::Read { source, .. } if source.kind() == io::ErrorKind::NotFound => missing(self),
+            schedlab_trace::Error::Read { path, source } => unread(&self, path, source),
             _ => VenueError::from(self).into_python(),
         }
     }

@@ -9,6 +9,9 @@ use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
+/// How many columns are named where a frame is shown in a line.
+const NAMED: usize = 12;
+
 /// A table in memory, in Arrow's layout.
 ///
 /// polars, pyarrow, pandas, DuckDB and every other library that knows the Arrow PyCapsule interface takes it as it is;
@@ -86,7 +89,14 @@ impl Frame {
     }
 
     fn __repr__(&self) -> String {
-        format!("Frame of {} rows: {}", self.__len__(), self.columns().join(", "))
+        let (rows, columns) = (self.__len__(), self.columns());
+        let rows = if rows == 1 { "1 row".to_string() } else { format!("{rows} rows") };
+        let more = match columns.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            1 => " and 1 more column".to_string(),
+            more => format!(" and {more} more columns"),
+        };
+        format!("Frame of {rows}: {}{more}", columns[..columns.len().min(NAMED)].join(", "))
     }
 }
 

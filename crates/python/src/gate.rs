@@ -5,7 +5,7 @@ use crate::convert;
 use crate::error::{IntoPython, failed, input, unreadable};
 use crate::frame::Frame;
 use crate::job::text;
-use crate::rows::{flatten, table};
+use crate::rows::{Kind, flatten, table};
 use pyo3::prelude::*;
 use schedlab_boundary::file;
 use schedlab_campaign::Runner;
@@ -18,9 +18,23 @@ use schedlab_venue::Monitor;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
-/// The first columns of the table of checks.
-const HEAD: [&str; 9] =
-    ["scenario", "policy", "venue", "metric", "unit", "against", "from.number", "to.number", "verdict"];
+/// The columns of the table of checks.
+const CHECKS: [(&str, Kind); 14] = [
+    ("scenario", Kind::Word),
+    ("policy", Kind::Word),
+    ("venue", Kind::Word),
+    ("metric", Kind::Word),
+    ("unit", Kind::Word),
+    ("against", Kind::Word),
+    ("from.number", Kind::Number),
+    ("to.number", Kind::Number),
+    ("verdict", Kind::Word),
+    ("allowed.least", Kind::Number),
+    ("allowed.most", Kind::Number),
+    ("change.low", Kind::Number),
+    ("change.high", Kind::Number),
+    ("why", Kind::Word),
+];
 
 /// What came of a gate.
 #[pyclass(frozen, module = "schedlab._schedlab")]
@@ -97,7 +111,7 @@ impl Gated {
             }
             row
         });
-        table(&rows.collect::<Vec<_>>(), &HEAD).into()
+        table(&rows.collect::<Vec<_>>(), &CHECKS).into()
     }
 
     /// The charts of the page: name, title, caption and specification of each.

@@ -11,6 +11,7 @@ mod job;
 mod native;
 mod notebook;
 mod quota;
+mod raised;
 mod read;
 mod recording;
 mod rows;
@@ -19,6 +20,7 @@ mod score;
 mod search;
 mod study;
 mod sweep;
+mod tables;
 
 use pyo3::prelude::*;
 

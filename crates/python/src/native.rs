@@ -1,7 +1,9 @@
 //! Policies that are classes of Python: slow, and for the simulator alone.
 
+use crate::convert;
 use crate::error::failed;
-use pyo3::exceptions::{PyAttributeError, PyRuntimeError, PyTypeError, PyValueError};
+use crate::raised::Raised;
+use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyTuple};
 use schedlab_venue::{KernelCalls, Native, NativeMaker, Policy, TaskView, VenueError, Writable};
@@ -54,12 +56,13 @@ fn method(operation: &str) -> &str {
     if operation == "yield" { "yield_" } else { operation }
 }
 
-/// The policy of a class.
-pub fn policy(class: &Bound<'_, PyAny>) -> PyResult<Policy> {
+/// The policy of a class, which is checked once more: it may have changed since it was defined. What it raises is kept.
+pub fn policy(class: &Bound<'_, PyAny>, raised: &Raised) -> PyResult<Policy> {
     let name: String = class.getattr("__name__")?.extract()?;
     let flags: u64 =
         class.getattr("flags")?.extract().map_err(|_| PyTypeError::new_err("flags: a number is needed"))?;
     let base = class.py().import("schedlab.policy")?.getattr("Policy")?;
+    class.py().import("schedlab._operations")?.call_method1("check", (class, &base))?;
     let mut operations = BTreeSet::new();
     for (operation, _) in OPERATIONS {
         // What the base class has is not the policy's.
@@ -68,36 +71,48 @@ pub fn policy(class: &Bound<'_, PyAny>) -> PyResult<Policy> {
             operations.insert(*operation);
         }
     }
-    let maker = Maker { class: class.clone().unbind(), operations, flags };
+    let maker = Maker { name: name.clone(), class: class.clone().unbind(), operations, flags, raised: raised.clone() };
     Policy::native(&name, Arc::new(maker)).map_err(|error: VenueError| failed(error))
 }
 
+/// What runs end with after a policy raised what is no error.
+const OVER: &str = "the call was ended";
+
 struct Maker {
+    name: String,
     class: Py<PyAny>,
     operations: BTreeSet<&'static str>,
     flags: u64,
+    raised: Raised,
 }
 
 impl NativeMaker for Maker {
     fn make(&self, seed: u64) -> Result<Box<dyn Native>, String> {
+        if self.raised.is_over() {
+            return Err(OVER.into());
+        }
         Python::attach(|py| {
-            let kernel = Py::new(py, Kernel { calls: AtomicPtr::new(null_mut()), owner: thread::current().id() });
+            let class = self.class.bind(py);
             let make = || -> PyResult<Box<dyn Native>> {
-                let kernel = kernel?;
-                let object = self.class.bind(py).call1((kernel.clone_ref(py), seed))?.unbind();
-                Ok(Box::new(Scheduler { object, kernel, operations: self.operations.clone(), flags: self.flags }))
+                let kernel = Py::new(py, Kernel { calls: AtomicPtr::new(null_mut()), owner: thread::current().id() })?;
+                let object = class.call1((kernel.clone_ref(py), seed))?.unbind();
+                let (name, raised) = (self.name.clone(), self.raised.clone());
+                let operations = self.operations.clone();
+                Ok(Box::new(Scheduler { name, object, kernel, operations, flags: self.flags, raised }))
             };
-            make().map_err(|error| told(py, &error))
+            make().map_err(|error| self.raised.keep(&self.name, class, error))
         })
     }
 }
 
 /// An object of the class at work in one run.
 struct Scheduler {
+    name: String,
     object: Py<PyAny>,
     kernel: Py<Kernel>,
     operations: BTreeSet<&'static str>,
     flags: u64,
+    raised: Raised,
 }
 
 impl Native for Scheduler {
@@ -118,11 +133,18 @@ impl Native for Scheduler {
         let Some((_, arguments)) = OPERATIONS.iter().find(|(name, _)| *name == operation) else {
             return Ok(0);
         };
+        if self.raised.is_over() {
+            return Err(OVER.into());
+        }
         Python::attach(|py| {
             self.kernel.get().calls.store((&raw mut *kernel).cast(), Ordering::Relaxed);
             let result = self.call_method(py, method(operation), arguments, args);
             self.kernel.get().calls.store(null_mut(), Ordering::Relaxed);
-            result.map_err(|error| told(py, &error))
+            result.map_err(|error| {
+                let object = self.object.bind(py);
+                let called = object.getattr(method(operation)).unwrap_or_else(|_| object.clone());
+                self.raised.keep(&self.name, &called, error)
+            })
         })
     }
 }
@@ -149,7 +171,7 @@ fn result_word(result: &Bound<'_, PyAny>, what: &str) -> PyResult<u64> {
     if result.is_none() {
         return Ok(0);
     }
-    word(result).map_err(|_| PyTypeError::new_err(format!("{what} gives {result}, which is no number")))
+    word(result).map_err(|_| PyTypeError::new_err(format!("{what} gives {result}, which is not a number")))
 }
 
 /// A number or a task as a word.
@@ -160,32 +182,8 @@ fn word(object: &Bound<'_, PyAny>) -> PyResult<u64> {
     if !object.is_instance_of::<PyInt>() {
         return Err(PyTypeError::new_err("a number or a task is needed"));
     }
-    object.extract::<u64>().or_else(|_| object.extract::<i64>().map(|number| number as u64))
-}
-
-/// An exception in a line.
-fn told(py: Python<'_>, error: &PyErr) -> String {
-    let kind = error.get_type(py).name().map_or_else(|_| "exception".into(), |name| name.to_string());
-    let place = error
-        .traceback(py)
-        .and_then(|traceback| innermost(&traceback))
-        .map_or(String::new(), |place| format!(" ({place})"));
-    format!("{kind}: {}{place}", error.value(py).to_string().replace('\n', " "))
-}
-
-/// The line in which it was raised.
-fn innermost(traceback: &Bound<'_, pyo3::types::PyTraceback>) -> Option<String> {
-    let mut last = traceback.clone().into_any();
-    while let Ok(next) = last
-        .getattr("tb_next")
-        .and_then(|next| if next.is_none() { Err(PyAttributeError::new_err("")) } else { Ok(next) })
-    {
-        last = next;
-    }
-    let line: u32 = last.getattr("tb_lineno").ok()?.extract().ok()?;
-    let function: String =
-        last.getattr("tb_frame").ok()?.getattr("f_code").ok()?.getattr("co_name").ok()?.extract().ok()?;
-    Some(format!("{function}, line {line}"))
+    let word = object.extract::<u64>().or_else(|_| object.extract::<i64>().map(|number| number as u64));
+    word.map_err(|_| PyValueError::new_err(format!("{object} does not fit into 64 bits")))
 }
 
 /// The kernel as a policy sees it while one of its methods runs. Every kernel function is there under its upstream name:
@@ -220,8 +218,13 @@ impl Kernel {
     }
 
     /// `scx_bpf_select_cpu_dfl`.
-    fn select_cpu_dfl(&self, task: &Bound<'_, Task>, prev_cpu: i32, wake_flags: u64) -> PyResult<(i32, bool)> {
-        let address = task.get().address;
+    fn select_cpu_dfl(
+        &self,
+        task: &Bound<'_, Task>,
+        prev_cpu: i32,
+        wake_flags: &Bound<'_, PyAny>,
+    ) -> PyResult<(i32, bool)> {
+        let (address, wake_flags) = (task.get().address, convert::whole(wake_flags, "wake_flags", 0, u64::MAX)?);
         self.with(|calls| calls.select_cpu_dfl(address, prev_cpu as u32 as u64, wake_flags))?
             .map_err(PyValueError::new_err)
     }
@@ -290,8 +293,8 @@ impl Task {
     }
 
     #[setter]
-    fn set_slice_ns(&self, slice_ns: u64) -> PyResult<()> {
-        self.write(Writable::Slice, slice_ns)
+    fn set_slice_ns(&self, slice_ns: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.write(Writable::Slice, convert::whole(slice_ns, "slice_ns", 0, u64::MAX)?)
     }
 
     /// Its virtual time, by which queues can be ordered.
@@ -301,8 +304,8 @@ impl Task {
     }
 
     #[setter]
-    fn set_vtime(&self, vtime: u64) -> PyResult<()> {
-        self.write(Writable::Vtime, vtime)
+    fn set_vtime(&self, vtime: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.write(Writable::Vtime, convert::whole(vtime, "vtime", 0, u64::MAX)?)
     }
 
     /// Whether it wants a CPU.

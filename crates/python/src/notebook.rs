@@ -1,12 +1,14 @@
-//! A frame as a notebook shows it: its first rows as a small table, with a unit above each column of numbers.
+//! A frame as a notebook shows it: its first rows as a small table, with a unit above each column of numbers, or behind
+//! each number where rows have units of their own.
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Float64Type, Int64Type, UInt32Type, UInt64Type};
-use arrow_array::{Array, RecordBatch};
-use arrow_schema::{DataType, SchemaRef};
+mod cell;
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use cell::{Cell, cells, is_empty};
 use schedlab_html::parts::escaped;
 use schedlab_model::metric::{Unit, find};
-use schedlab_report::{Quantity, Times};
+use schedlab_report::{Quantity, Times, with_minus};
 
 /// How many rows and columns are shown.
 const ROWS: usize = 10;
@@ -24,6 +26,41 @@ const FIRST: [&str; 8] = [
     "cpu_share",
 ];
 
+/// Columns that say what is measured in a row: a unit, a metric or a figure.
+const MEASURED_BY: [&str; 3] = ["unit", "metric", "figure"];
+
+/// Columns in the unit of what is measured in their row.
+const IN_UNIT_OF_ROW: [&str; 19] = [
+    "value",
+    "low",
+    "high",
+    "reference",
+    "recorded",
+    "modelled",
+    "difference",
+    "difference_interval.low",
+    "difference_interval.high",
+    "difference_interval.estimate",
+    "under_changes.difference_low",
+    "under_changes.difference_high",
+    "from.number",
+    "to.number",
+    "allowed.least",
+    "allowed.most",
+    "change.low",
+    "change.high",
+    "seen",
+];
+
+/// Times whose names do not end in `_ns`.
+const TIMES: [&str; 3] = ["measured_interval.low", "measured_interval.high", "measured_interval.estimate"];
+
+/// What the numbers of a row are measured in, and all of them: the times of a row have one unit.
+struct Measured {
+    unit: Option<Unit>,
+    all: Vec<Option<f64>>,
+}
+
 /// A column as it is shown.
 struct Shown {
     name: String,
@@ -36,7 +73,9 @@ struct Shown {
 pub fn html(schema: &SchemaRef, batches: &[RecordBatch]) -> String {
     let rows = batches.iter().map(RecordBatch::num_rows).sum::<usize>();
     let columns = schema.fields().len();
-    let shown: Vec<Shown> = chosen(schema).into_iter().map(|index| column(schema, batches, index)).collect();
+    let measured = rows_measured(schema, batches);
+    let shown = |index| column(schema, batches, index, measured.as_deref());
+    let shown: Vec<Shown> = chosen(schema, batches).into_iter().map(shown).collect();
     let class =
         |one: &Shown| if one.is_number { " style=\"text-align: right\"" } else { " style=\"text-align: left\"" };
     let line = |tag: &str, of: &dyn Fn(&Shown) -> String| {
@@ -56,81 +95,96 @@ pub fn html(schema: &SchemaRef, batches: &[RecordBatch]) -> String {
     format!("<table><thead>{head}</thead><tbody>{body}</tbody></table>{note}")
 }
 
-/// The columns that are shown: what names a row, then the metrics that most readers look for, then others.
-fn chosen(schema: &SchemaRef) -> Vec<usize> {
+/// The columns that are shown: what names a row, then the metrics that most readers look for, then others; those without
+/// any value last.
+fn chosen(schema: &SchemaRef, batches: &[RecordBatch]) -> Vec<usize> {
     let mut all: Vec<usize> = (0..schema.fields().len()).collect();
     if all.len() > COLUMNS {
-        let rank = |index: &usize| {
+        all.sort_by_cached_key(|index| {
             let name = schema.field(*index).name();
-            let is_metric = find(name).is_ok();
-            (is_metric, FIRST.iter().position(|first| first == name).unwrap_or(FIRST.len()), *index)
-        };
-        all.sort_by_key(rank);
+            let place = FIRST.iter().position(|first| first == name).unwrap_or(FIRST.len());
+            (is_empty(batches, *index), find(name).is_ok(), place, *index)
+        });
         all.truncate(COLUMNS);
     }
     all
 }
 
+/// What each of the first rows measures; none where rows do not have units of their own.
+fn rows_measured(schema: &SchemaRef, batches: &[RecordBatch]) -> Option<Vec<Measured>> {
+    let index = MEASURED_BY.iter().find_map(|name| schema.index_of(name).ok())?;
+    let columns: Vec<Vec<Cell>> = IN_UNIT_OF_ROW
+        .iter()
+        .filter_map(|name| schema.index_of(name).ok())
+        .map(|index| cells(batches, index, ROWS))
+        .collect();
+    let row = |(row, cell): (usize, Cell)| Measured {
+        unit: if let Cell::Word(word) = cell { unit_of(&word) } else { None },
+        all: columns.iter().map(|column| column[row].number()).collect(),
+    };
+    Some(cells(batches, index, ROWS).into_iter().enumerate().map(row).collect())
+}
+
+/// The unit that a word stands for: its name, or a metric or figure which is measured in it.
+fn unit_of(word: &str) -> Option<Unit> {
+    let units = [Unit::Ns, Unit::Count, Unit::Fraction, Unit::Ratio, Unit::PerSecond];
+    let named = units.into_iter().find(|unit| unit.words() == word);
+    // Before a metric may stand where it is, as in `roles.worker.response_ns.p99`.
+    let mut tails = std::iter::successors(Some(word), |path| Some(path.split_once('.')?.1));
+    named.or_else(|| Some(tails.find_map(|path| find(path).ok())?.metric.unit)).or_else(|| unit_of_name(word))
+}
+
+/// The unit that the end of a name tells.
+fn unit_of_name(name: &str) -> Option<Unit> {
+    let ends = |end: &str| name.split('.').any(|part| part.ends_with(end));
+    let units = [("_ns", Unit::Ns), ("_frac", Unit::Fraction), ("_per_s", Unit::PerSecond)];
+    let told = units.into_iter().find(|(end, _)| ends(end)).map(|(_, unit)| unit);
+    told.or_else(|| TIMES.contains(&name).then_some(Unit::Ns))
+}
+
 /// The first rows of a column. Times have one unit, and parts of a whole are in percent.
-fn column(schema: &SchemaRef, batches: &[RecordBatch], index: usize) -> Shown {
-    let name = schema.field(index).name().clone();
-    let arrays = || batches.iter().map(|batch| batch.column(index).as_ref());
-    if let Some(numbers) = numbers(arrays()) {
-        let (unit, cells) = measured(&name, &numbers);
-        return Shown { name, unit, is_number: true, cells };
-    }
-    let cells = arrays().flat_map(words).take(ROWS).collect();
-    Shown { name, unit: String::new(), is_number: false, cells }
+fn column(schema: &SchemaRef, batches: &[RecordBatch], index: usize, rows: Option<&[Measured]>) -> Shown {
+    let field = schema.field(index);
+    let (name, kind) = (field.name().clone(), field.data_type());
+    let cells = cells(batches, index, ROWS);
+    let numbers: Vec<Option<f64>> = cells.iter().map(Cell::number).collect();
+    let unit = find(&name).ok().map(|found| found.metric.unit).or_else(|| unit_of_name(&name));
+    // All digits of a seed count.
+    let is_exact = kind.is_integer() && matches!(unit, None | Some(Unit::Count | Unit::Ratio));
+    let is_number = kind.is_integer() || kind.is_floating();
+    let (unit, cells) = match rows.filter(|_| IN_UNIT_OF_ROW.contains(&name.as_str())) {
+        _ if !is_number || is_exact => (String::new(), cells.iter().map(Cell::text).collect()),
+        Some(rows) => (String::new(), numbers.iter().zip(rows).map(|(number, row)| row.show(*number)).collect()),
+        None => measured(unit, &numbers, &numbers),
+    };
+    Shown { name, unit, is_number, cells }
 }
 
-/// The numbers of the first rows; none where they are something else.
-fn numbers<'a>(arrays: impl Iterator<Item = &'a dyn Array>) -> Option<Vec<Option<f64>>> {
-    let mut all = Vec::new();
-    for array in arrays {
-        let rows = 0..array.len().min(ROWS - all.len());
-        let number = |row: usize| -> Option<f64> {
-            let known = array.is_valid(row);
-            match array.data_type() {
-                DataType::Float64 => known.then(|| array.as_primitive::<Float64Type>().value(row)),
-                DataType::Int64 => known.then(|| array.as_primitive::<Int64Type>().value(row) as f64),
-                DataType::UInt64 => known.then(|| array.as_primitive::<UInt64Type>().value(row) as f64),
-                _ => known.then(|| f64::from(array.as_primitive::<UInt32Type>().value(row))),
-            }
-        };
-        if !matches!(array.data_type(), DataType::Float64 | DataType::Int64 | DataType::UInt64 | DataType::UInt32) {
-            return None;
-        }
-        all.extend(rows.map(number));
+impl Measured {
+    /// A number of the row with its unit: `95 ms`.
+    fn show(&self, number: Option<f64>) -> String {
+        let (unit, shown) = measured(self.unit, &self.all, &[number]);
+        let shown = shown.concat();
+        if unit.is_empty() || number.is_none() { shown } else { format!("{shown} {unit}") }
     }
-    Some(all)
 }
 
-/// A column of numbers with its unit, by what schedlab knows of its name.
-fn measured(name: &str, numbers: &[Option<f64>]) -> (String, Vec<String>) {
-    let known = find(name).ok().map(|found| found.metric.unit);
-    let is_time = known == Some(Unit::Ns) || (known.is_none() && name.split('.').any(|part| part.ends_with("_ns")));
-    let is_part = known == Some(Unit::Fraction) || (known.is_none() && name.ends_with("_frac"));
-    let shown = |values: &[Option<f64>]| {
+/// Numbers among all that stand beside them: the name of their unit, and how they are shown.
+fn measured(unit: Option<Unit>, all: &[Option<f64>], numbers: &[Option<f64>]) -> (String, Vec<String>) {
+    let plain = |values: &[Option<f64>]| {
         let quantity = Quantity::of(values);
-        values.iter().map(|value| quantity.show(*value)).collect()
+        values.iter().map(|value| with_minus(&quantity.show(*value)).into_owned()).collect()
     };
-    if is_time {
-        let times = Times::of(numbers);
-        return (times.unit.into(), numbers.iter().map(|ns| times.show(*ns)).collect());
+    match unit {
+        Some(Unit::Ns) => {
+            let times = Times::among(all, numbers);
+            let shown = numbers.iter().map(|ns| with_minus(&times.show(*ns)).into_owned());
+            (times.unit.into(), shown.collect())
+        }
+        Some(Unit::Fraction) => {
+            ("%".into(), plain(&numbers.iter().map(|part| part.map(|part| 100.0 * part)).collect::<Vec<_>>()))
+        }
+        Some(Unit::PerSecond) => ("per s".into(), plain(numbers)),
+        Some(Unit::Count | Unit::Ratio) | None => (String::new(), plain(numbers)),
     }
-    if is_part {
-        return ("%".into(), shown(&numbers.iter().map(|part| part.map(|part| 100.0 * part)).collect::<Vec<_>>()));
-    }
-    (if known == Some(Unit::PerSecond) { "per s".into() } else { String::new() }, shown(numbers))
-}
-
-fn words(array: &dyn Array) -> Vec<String> {
-    let rows = 0..array.len().min(ROWS);
-    let word = |row: usize| match array.data_type() {
-        _ if !array.is_valid(row) => "-".to_string(),
-        DataType::Utf8 => array.as_string::<i32>().value(row).to_string(),
-        DataType::Boolean => array.as_boolean().value(row).to_string(),
-        _ => "…".into(),
-    };
-    rows.map(word).collect()
 }

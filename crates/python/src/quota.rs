@@ -1,11 +1,12 @@
 //! The search for the smallest limit, weight or burst of a control group.
 
-use crate::background::interruptible;
+use crate::background::with_policies;
 use crate::convert;
 use crate::error::{IntoPython, failed, input};
 use crate::frame::Frame;
 use crate::job::{policies, text, venue_name};
-use crate::rows::{Row, flatten, table};
+use crate::raised::Raised;
+use crate::rows::{Kind, Row, flatten, table};
 use crate::scenario;
 use pyo3::prelude::*;
 use schedlab_campaign::{Place, Runner};
@@ -20,19 +21,19 @@ use schedlab_report::quota::{Answer, Knob};
 use schedlab_venue::{Algorithm, EngineSpec};
 use serde_json::json;
 
-/// The first columns of the table of points.
-const HEAD: [&str; 11] = [
-    "policy",
-    "weight",
-    "quota_ns",
-    "period_ns",
-    "burst_ns",
-    "value_ns",
-    "low_ns",
-    "high_ns",
-    "throttled_frac",
-    "used_cpus",
-    "meets",
+/// The columns of the table of points.
+const POINTS: [(&str, Kind); 11] = [
+    ("policy", Kind::Word),
+    ("weight", Kind::Whole),
+    ("quota_ns", Kind::Whole),
+    ("period_ns", Kind::Whole),
+    ("burst_ns", Kind::Whole),
+    ("value_ns", Kind::Number),
+    ("low_ns", Kind::Number),
+    ("high_ns", Kind::Number),
+    ("throttled_frac", Kind::Number),
+    ("used_cpus", Kind::Number),
+    ("meets", Kind::Truth),
 ];
 
 /// What came of a call of `quota`.
@@ -67,7 +68,8 @@ pub fn quota(
     load: String,
 ) -> PyResult<Limits> {
     let scenario = scenario::of(scenario)?.model;
-    let policies = self::policies(policies)?;
+    let raised = Raised::default();
+    let policies = self::policies(policies, &raised)?;
     let target: Target = target.parse().map_err(|wrong| input(format!("target: {wrong}")))?;
     let found = Knob::ALL.into_iter().find(|knob| knob.name() == search);
     let search = found.ok_or_else(|| input(format!("search: `{search}` is none of limit, weight, burst")))?;
@@ -90,9 +92,10 @@ pub fn quota(
     let source = (format!("{}.toml", scenario.name), scenario.to_toml());
     let question = Question::new(scenario, Wanted { search, target, control_group, role, period, burst, limit });
     let question = question.map_err(into_python)?;
-    let answer =
-        interruptible(py, |monitor| question.answer(&policies, &options, &Runner::new(None, threads, monitor)))?;
-    Ok(Limits { answer: answer.map_err(into_python)?, source })
+    let answer = with_policies(py, &raised, |monitor| {
+        question.answer(&policies, &options, &Runner::new(None, threads, monitor))
+    })?;
+    Ok(Limits { answer: answer.map_err(|error| raised.explain(py, into_python(error)))?, source })
 }
 
 fn into_python(error: QuotaError) -> PyErr {
@@ -125,7 +128,7 @@ impl Limits {
                 row
             })
         });
-        table(&rows.collect::<Vec<_>>(), &HEAD).into()
+        table(&rows.collect::<Vec<_>>(), &POINTS).into()
     }
 
     /// The charts of the page: name, title, caption and specification of each.
@@ -134,10 +137,11 @@ impl Limits {
         crate::job::charts(&page, Look::Light)
     }
 
-    /// The page.
-    fn html(&self, command: String) -> String {
+    /// The page. The listings are policies in Python: the name and the source of each.
+    fn html(&self, command: String, listings: Vec<(String, String)>) -> String {
         let facts = vec![("schedlab".to_string(), env!("CARGO_PKG_VERSION").to_string())];
-        let files = vec![Listing::file(&self.source.0, &self.source.1)];
+        let files = std::iter::once(&self.source).chain(&listings).map(|(name, text)| Listing::file(name, text));
+        let files = files.collect();
         of_quota(&self.answer, Provenance { facts, commands: vec![command], files, ..Provenance::default() }).html()
     }
 }

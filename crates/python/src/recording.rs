@@ -5,7 +5,7 @@ use crate::convert;
 use crate::error::{IntoPython, failed, input, unreadable};
 use crate::frame::Frame;
 use crate::job::text;
-use crate::rows::{Row, flatten, table};
+use crate::rows::{Kind, Row, flatten, table};
 use crate::scenario::Scenario;
 use pyo3::prelude::*;
 use schedlab_campaign::Runner;
@@ -14,12 +14,51 @@ use schedlab_job::predict::{PredictError, Prediction, Question, predict as predi
 use schedlab_policy::PolicySpec;
 use schedlab_report::Style;
 use schedlab_trace::Partial;
-use schedlab_venue::{Order, Place, Recording, Ring, RoleBy, TraceOf, VenueError};
+use schedlab_venue::{Order, Place, Policy, Recording, Ring, RoleBy, TraceOf, VenueError};
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+/// The columns of the table of a model's roles.
+const ROLES: [(&str, Kind); 9] = [
+    ("name", Kind::Word),
+    ("tasks", Kind::Whole),
+    ("items", Kind::Whole),
+    ("kept", Kind::Word),
+    ("constant", Kind::Truth),
+    ("work_p50_ns", Kind::Whole),
+    ("work_p99_ns", Kind::Whole),
+    ("cpu_frac", Kind::Number),
+    ("waits_for", Kind::Word),
+];
+
+/// The columns of the table of predicted figures.
+const FIGURES: [(&str, Kind); 9] = [
+    ("policy", Kind::Word),
+    ("cpus", Kind::Whole),
+    ("role", Kind::Word),
+    ("figure", Kind::Word),
+    ("value", Kind::Number),
+    ("low", Kind::Number),
+    ("high", Kind::Number),
+    ("level", Kind::Number),
+    ("bias", Kind::Number),
+];
+
+/// The columns of the table of a self-check.
+const SELF_CHECK: [(&str, Kind); 5] = [
+    ("role", Kind::Word),
+    ("figure", Kind::Word),
+    ("recorded", Kind::Number),
+    ("modelled", Kind::Number),
+    ("error", Kind::Number),
+];
+
+/// The most CPUs, and the most resamples, of a prediction.
+const MOST_CPUS: u32 = 4096;
+const MOST_RESAMPLES: u32 = 10_000;
 
 /// A trace that was made of a recording, and what it says.
 #[pyclass(frozen, module = "schedlab._schedlab")]
@@ -145,9 +184,7 @@ impl Modelled {
             row.insert("waits_for".into(), json!(words(&role["waits_for"])));
             row
         });
-        let head =
-            ["name", "tasks", "items", "kept", "constant", "work_p50_ns", "work_p99_ns", "cpu_frac", "waits_for"];
-        table(&rows.collect::<Vec<_>>(), &head).into()
+        table(&rows.collect::<Vec<_>>(), &ROLES).into()
     }
 }
 
@@ -168,14 +205,19 @@ pub fn predict(
     py: Python<'_>,
     recording: PathBuf,
     policies: Vec<String>,
-    cpus: Vec<u32>,
+    cpus: Vec<Bound<'_, PyAny>>,
     recorded: Option<&str>,
-    resamples: u32,
+    resamples: &Bound<'_, PyAny>,
     threads: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Predicted> {
     is_there(&recording)?;
     let parsed: Result<Vec<_>, _> = policies.iter().map(|text| PolicySpec::parse_list(text)).collect();
-    let policies = parsed.map_err(input)?.into_iter().flatten().collect();
+    let policies: Vec<PolicySpec> = parsed.map_err(input)?.into_iter().flatten().collect();
+    // Before the work that needs none of them.
+    policies.iter().try_for_each(|spec| Policy::find(spec).map(drop)).map_err(IntoPython::into_python)?;
+    let cpus =
+        cpus.iter().map(|number| convert::whole(number, "cpus", 1, MOST_CPUS)).collect::<PyResult<Vec<u32>>>()?;
+    let resamples = convert::whole(resamples, "resamples", 0, MOST_RESAMPLES)?;
     let recorded = recorded.map(PolicySpec::parse).transpose().map_err(input)?;
     let threads = convert::threads(threads)?;
     let prediction = interruptible(py, |monitor| -> PyResult<_> {
@@ -217,15 +259,14 @@ impl Predicted {
                 row
             })
         });
-        let head = ["policy", "cpus", "role", "figure", "value", "low", "high", "level", "bias"];
-        table(&rows.collect::<Vec<_>>(), &head).into()
+        table(&rows.collect::<Vec<_>>(), &FIGURES).into()
     }
 
     /// A row for each figure of the self-check.
     fn self_check(&self) -> Frame {
         let data = self.prediction.to_json();
         let rows: Vec<Row> = data["self_check"].as_array().into_iter().flatten().map(flatten).collect();
-        table(&rows, &["role", "figure", "recorded", "modelled", "error"]).into()
+        table(&rows, &SELF_CHECK).into()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Scenarios.
 
 use crate::convert;
-use crate::error::{IntoPython, input, unreadable};
+use crate::error::{IntoPython, input, not_found, unreadable};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -51,7 +51,7 @@ impl Scenario {
     /// A shipped scenario, or a file.
     #[staticmethod]
     fn load(name: &str) -> PyResult<Scenario> {
-        Ok(Scenario { model: catalogue::load(name).map_err(IntoPython::into_python)? })
+        Ok(Scenario { model: catalogue::load(name).map_err(|error| not_found(name, error))? })
     }
 
     /// The scenario with other values, by their paths: `replace({"task.worker.count": 3, "run.duration": "5s"})`.

@@ -1,11 +1,12 @@
 //! Scores.
 
-use crate::background::interruptible;
+use crate::background::with_policies;
 use crate::convert;
 use crate::error::{IntoPython, failed, input, unreadable};
 use crate::frame::Frame;
 use crate::job::{policy, text};
-use crate::rows::{flatten, table};
+use crate::raised::Raised;
+use crate::rows::{Kind, flatten, table};
 use pyo3::prelude::*;
 use schedlab_boundary::file;
 use schedlab_campaign::Runner;
@@ -13,6 +14,19 @@ use schedlab_report::Style;
 use schedlab_score::{Examiner, ScoreError, ScoreSet};
 use serde_json::json;
 use std::path::{Path, PathBuf};
+
+/// The columns of the table of items.
+const ITEMS: [(&str, Kind); 9] = [
+    ("held_out", Kind::Truth),
+    ("part", Kind::Word),
+    ("scenario", Kind::Word),
+    ("path", Kind::Word),
+    ("unit", Kind::Word),
+    ("value", Kind::Number),
+    ("reference", Kind::Number),
+    ("ratio", Kind::Number),
+    ("note", Kind::Word),
+];
 
 /// The score of a policy.
 #[pyclass(frozen, module = "schedlab._schedlab")]
@@ -33,15 +47,16 @@ pub fn score(
 ) -> PyResult<Scored> {
     let content = file::text(&path).map_err(|error| unreadable(&path, &error))?;
     let set = ScoreSet::parse(&content, &path).map_err(IntoPython::into_python)?;
-    let policy = self::policy(policy)?;
+    let raised = Raised::default();
+    let policy = self::policy(policy, &raised)?;
     let threads = convert::threads(threads)?;
     let cache = convert::cache(fresh);
     let folder = path.parent().unwrap_or(Path::new(""));
-    let score = interruptible(py, |monitor| {
+    let score = with_policies(py, &raised, |monitor| {
         let runner = Runner::new(cache.as_ref(), threads, monitor);
         Examiner::new(set, folder, held_out, &runner)?.score(&policy, &runner)
     })?;
-    Ok(Scored { score: score.map_err(|error: ScoreError| error.into_python())? })
+    Ok(Scored { score: score.map_err(|error: ScoreError| raised.explain(py, error.into_python()))? })
 }
 
 #[pymethods]
@@ -68,8 +83,7 @@ impl Scored {
                 row
             })
         });
-        let head = ["held_out", "part", "scenario", "path", "unit", "value", "reference", "ratio", "note"];
-        table(&rows.collect::<Vec<_>>(), &head).into()
+        table(&rows.collect::<Vec<_>>(), &ITEMS).into()
     }
 }
 

@@ -1,9 +1,10 @@
 //! Searches for faults: one that is carried out here, and one whose parts are made elsewhere.
 
-use crate::background::interruptible;
+use crate::background::with_policies;
 use crate::convert;
 use crate::error::{IntoPython, failed, input};
 use crate::job::{policy, text};
+use crate::raised::Raised;
 use pyo3::prelude::*;
 use schedlab_campaign::{Place, Runner};
 use schedlab_model::scenario::Notation;
@@ -22,6 +23,7 @@ pub struct Hunt {
     options: Options,
     folder: Option<PathBuf>,
     state: Mutex<State>,
+    raised: Raised,
 }
 
 #[pymethods]
@@ -53,19 +55,20 @@ impl Hunt {
             .into_iter()
             .find_map(|(name, value)| value.filter(|value| !is_part(value)).map(|value| (name, value)))
         {
-            return Err(input(format!("{name}: {value} is no part: write a number from 0 to 1")));
+            return Err(input(format!("{name}: {value} is not a part: write a number from 0 to 1")));
         }
-        let policy = self::policy(policy)?;
+        let raised = Raised::default();
+        let policy = self::policy(policy, &raised)?;
         let longest_wait =
             longest_wait.map(Time::read).transpose().map_err(|wrong| input(format!("longest_wait: {wrong}")))?;
-        let reference = against.map(self::policy).transpose()?;
+        let reference = against.map(|against| self::policy(against, &raised)).transpose()?;
         let bounds = Bounds { longest_wait, idle, jain, ignored: ignore, reference };
         let kernel = kernel.map(|kernel| Place::new(VenueName::Vm, Some(&kernel), None));
         let options = Options { seed: convert::seed(seed)?, scenarios: None, time: None, kernel, coverage };
         let monitor = Monitor::default();
         let runner = Runner::new(None, 1, &monitor);
         let state = Search::new(&policy, &bounds, &runner, options.clone(), folder.as_deref()).state;
-        Ok(Hunt { policy, bounds, options, folder, state: Mutex::new(state) })
+        Ok(Hunt { policy, bounds, options, folder, state: Mutex::new(state), raised })
     }
 
     /// How many scenarios were run.
@@ -77,18 +80,19 @@ impl Hunt {
     fn go_on(
         &self,
         py: Python<'_>,
-        scenarios: Option<u64>,
+        scenarios: Option<&Bound<'_, PyAny>>,
         budget: Option<&str>,
         threads: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
+        let scenarios = scenarios.map(|number| convert::whole(number, "scenarios", 0, u64::MAX)).transpose()?;
         let budget = budget.map(Time::read).transpose().map_err(|wrong| input(format!("budget: {wrong}")))?;
         let time = budget.map(|budget| Duration::from_nanos(budget.ns()));
         let threads = convert::threads(threads)?;
-        interruptible(py, |monitor| {
+        let went = with_policies(py, &self.raised, |monitor| {
             let runner = Runner::new(None, threads, monitor);
             self.with(&runner, Options { scenarios, time, ..self.options.clone() }, |search| search.run(&|_| ()))
-        })?
-        .map_err(|error: SearchError| error.into_python())
+        })?;
+        went.map_err(|error: SearchError| self.raised.explain(py, error.into_python()))
     }
 
     /// Takes in the next part.

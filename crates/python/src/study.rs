@@ -2,17 +2,44 @@
 
 use crate::background::interruptible;
 use crate::convert;
-use crate::error::IntoPython;
+use crate::error::{IntoPython, not_found};
 use crate::frame::Frame;
 use crate::job::text;
-use crate::rows::{flatten, table};
+use crate::rows::{Kind, flatten, table};
 use pyo3::prelude::*;
 use schedlab_campaign::Runner;
 use schedlab_catalogue::StudyFile;
+use schedlab_charts::Look;
 use schedlab_html::of_study;
 use schedlab_report::Style;
 use schedlab_study::{Experiment, Page, Study, Variant, carry_out};
 use serde_json::json;
+
+/// The most seeds under which values are judged.
+const MOST_SEEDS: u32 = 1000;
+
+/// The columns of the table of values.
+const VALUES: [(&str, Kind); 19] = [
+    ("question", Kind::Word),
+    ("what", Kind::Word),
+    ("place", Kind::Word),
+    ("published", Kind::Word),
+    ("seen", Kind::Number),
+    ("unit", Kind::Word),
+    ("verdict", Kind::Word),
+    ("reason", Kind::Word),
+    ("own", Kind::Word),
+    ("derivation", Kind::Word),
+    ("unverified", Kind::Word),
+    ("predicted", Kind::Number),
+    ("firmness.same", Kind::Whole),
+    ("firmness.of", Kind::Whole),
+    ("firmness.beside", Kind::Word),
+    ("firmness.low", Kind::Number),
+    ("firmness.high", Kind::Number),
+    ("proof.holds", Kind::Truth),
+    ("proof.seen", Kind::Word),
+];
 
 /// What a study came to.
 #[pyclass(frozen, module = "schedlab._schedlab")]
@@ -29,12 +56,13 @@ pub fn study(
     name: &str,
     quick: bool,
     seed: Option<&Bound<'_, PyAny>>,
-    seeds: u32,
+    seeds: &Bound<'_, PyAny>,
     fresh: bool,
     threads: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<StudyPage> {
+    let seeds = convert::whole(seeds, "seeds", 1, MOST_SEEDS)?;
     let variant = Variant { quick, seed: seed.map(convert::seed).transpose()?, seeds, question: None };
-    let file = StudyFile::find(name).map_err(IntoPython::into_python)?;
+    let file = StudyFile::find(name).map_err(|error| not_found(name, error))?;
     let study = Study::parse(&file.text, &file.origin).map_err(IntoPython::into_python)?;
     let threads = convert::threads(threads)?;
     let cache = convert::cache(fresh);
@@ -60,6 +88,11 @@ impl StudyPage {
         self.page.show(Style::PLAIN)
     }
 
+    /// The charts of the page: name, title, caption and specification of each.
+    fn charts(&self) -> Vec<(String, String, String, String)> {
+        crate::job::charts(&of_study(&self.page, &self.source, ""), Look::Light)
+    }
+
     /// As a page.
     fn html(&self, command: &str) -> String {
         of_study(&self.page, &self.source, command).html()
@@ -75,10 +108,6 @@ impl StudyPage {
             };
             question.values.iter().map(row).collect::<Vec<_>>()
         };
-        table(
-            &self.page.questions.iter().flat_map(of_question).collect::<Vec<_>>(),
-            &["question", "what", "place", "published", "seen", "unit"],
-        )
-        .into()
+        table(&self.page.questions.iter().flat_map(of_question).collect::<Vec<_>>(), &VALUES).into()
     }
 }

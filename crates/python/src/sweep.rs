@@ -33,7 +33,7 @@ impl Plan {
         let threads = convert::threads(threads)?;
         let model = interruptible(py, |_| {
             let scenario = |name: &str| load_beside(&folder, name).map_err(|error| error.to_string());
-            Model::new(&sweep, &scenario, threads)
+            Model::new(&sweep, &scenario, &folder, threads)
         })?;
         Ok(Plan { model: model.map_err(IntoPython::into_python)?, title: sweep.title() })
     }
