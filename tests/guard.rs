@@ -57,7 +57,7 @@ fn masks_and_references_are_what_they_are_passed_as() {
         (102, "to be written, which is the kernel's"),
         (103, "to be written, which is the kernel's"),
         (104, "as a bpf_cpumask, which it does not hold"),
-        (105, "ends without giving back 1 of what it got, at last bpf_cpumask"),
+        (105, "ends without releasing 1 reference, at last a bpf_cpumask"),
         (106, "as a bpf_cpumask, which it does not hold"),
         (107, "as a bpf_cpumask, which it is not"),
         (108, "as a cpumask, which it is not"),
@@ -78,12 +78,12 @@ fn masks_and_references_are_what_they_are_passed_as() {
         (123, "as a task_struct, which it does not hold"),
         (124, "to be written, which is the kernel's"),
         (125, "holds too many references"),
-        (126, "ends without giving back 1 of what it got, at last task_struct"),
+        (126, "ends without releasing 1 reference, at last a task_struct"),
         (127, "as a bpf_cpumask, which it is not"),
         (128, "as a cpumask, which it is not"),
         (129, "as a cpumask, which it is not"),
         (130, "as a task, which it is not"),
-        (133, "over the end of .bss"),
+        (133, "past the end of .bss"),
     ]);
     // Machine code checks no ranges.
     ends(131, Executor::Interpreter, "writes 1 bytes to task_struct");
@@ -116,7 +116,7 @@ fn iterators_dynptrs_and_collections_cannot_be_forged() {
         (220, "at last record of a ring buffer"),
         (221, "as a record of a ring buffer, which it does not hold"),
         (222, "holds too many references"),
-        (223, "which is no function"),
+        (223, "which is not a function"),
     ]);
     ends(202, Executor::Interpreter, "writes 64 bytes to task_struct");
 }

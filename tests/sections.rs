@@ -105,7 +105,7 @@ fn locks_are_given_back_and_little_is_done_while_they_are_held() {
 #[test]
 fn only_what_may_sleep_calls_what_sleeps() {
     end(&[
-        (60, "calls scx_bpf_create_dsq, which may sleep, from a section that is no struct_ops.s/init_task"),
+        (60, "calls scx_bpf_create_dsq, which may sleep, from a section that is not struct_ops.s/init_task"),
         (61, "calls scx_bpf_create_dsq, which may sleep, between bpf_rcu_read_lock() and bpf_rcu_read_unlock()"),
         (62, "calls scx_bpf_create_dsq, which may sleep, between bpf_preempt_disable() and bpf_preempt_enable()"),
         (63, "calls scx_bpf_create_dsq, which may sleep, between bpf_local_irq_save() and bpf_local_irq_restore()"),

@@ -75,7 +75,7 @@ fn what_is_passed_is_what_it_is_passed_as() {
     );
     end_in(&[Executor::Interpreter], &[(23, "outside of everything it may touch")]);
     // Machine code goes round the end of its memory, and leaks the mask and the object that it made.
-    end_in(&[Executor::Machine], &[(23, "ends without giving back 2")]);
+    end_in(&[Executor::Machine], &[(23, "ends without releasing 2 references")]);
 }
 
 #[test]

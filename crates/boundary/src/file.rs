@@ -103,7 +103,7 @@ fn is_file(path: &Path, data: &std::fs::Metadata) -> io::Result<()> {
     };
     let remedy =
         if path.starts_with("/dev/fd") || path.starts_with("/proc") { "; save it to a file first" } else { "" };
-    Err(io::Error::new(io::ErrorKind::InvalidInput, format!("it is {what}, and no file{remedy}")))
+    Err(io::Error::new(io::ErrorKind::InvalidInput, format!("it is {what}, not a file{remedy}")))
 }
 
 fn too_large(most_bytes: u64) -> io::Error {
@@ -128,12 +128,12 @@ mod tests {
         symlink("/dev/zero", at("link")).unwrap();
         symlink("circle", at("circle")).unwrap();
         let why = |path: &Path| bytes(path, 100).unwrap_err().to_string();
-        assert_eq!(why(&at("fifo")), "it is a pipe, and no file");
-        assert_eq!(why(&at("socket")), "it is a socket, and no file");
+        assert_eq!(why(&at("fifo")), "it is a pipe, not a file");
+        assert_eq!(why(&at("socket")), "it is a socket, not a file");
         for device in ["/dev/zero", "/dev/full", "/dev/null", "/dev/tty"].map(Path::new) {
             assert!(why(device).starts_with("it is a device") || !device.exists(), "{}", device.display());
         }
-        assert_eq!(why(&at("link")), "it is a device, and no file");
+        assert_eq!(why(&at("link")), "it is a device, not a file");
         assert!(why(folder.path()).contains("is a directory") && why(&at("none")).contains("No such file"));
         assert!(why(&at("circle")).contains("symbolic links"));
     }

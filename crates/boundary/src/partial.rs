@@ -56,7 +56,7 @@ impl Partial {
         target.file_name().ok_or(io::ErrorKind::InvalidFilename)?;
         match target.metadata() {
             Ok(data) if data.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
-            Ok(data) if !data.is_file() => return Err(io::Error::other("it is a device or a pipe, and no file")),
+            Ok(data) if !data.is_file() => return Err(io::Error::other("it is a device or a pipe, not a file")),
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }

@@ -96,14 +96,14 @@ impl fmt::Display for FaultKind {
             FaultKind::Outside { write, len, address } => {
                 write!(f, "{} {len} bytes at {address:#x}, outside of everything it may touch", verb(write))
             }
-            FaultKind::Overrun { write, len, what } => write!(f, "{} {len} bytes over the end of {what}", verb(write)),
+            FaultKind::Overrun { write, len, what } => write!(f, "{} {len} bytes past the end of {what}", verb(write)),
             FaultKind::ReadOnly { len, what } => write!(f, "writes {len} bytes to {what}, which is read-only"),
             FaultKind::Endless { limit } => {
-                write!(f, "does not end: {limit} instructions in one call; bound its loops or raise the limit")
+                write!(f, "does not end: {limit} instructions in one call; bound its loops")
             }
             FaultKind::StackOverflow => f.write_str("nests calls deeper than its stack"),
             FaultKind::Unresolved(what) => write!(f, "uses {what}, which this kernel does not have"),
-            FaultKind::WildCall(address) => write!(f, "calls {address:#x}, which is no function"),
+            FaultKind::WildCall(address) => write!(f, "calls {address:#x}, which is not a function"),
             FaultKind::Locked(name) => write!(
                 f,
                 "calls {name} while it holds a lock; a kernel lets it call only what takes locks, gives them back, or \

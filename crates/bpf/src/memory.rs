@@ -49,9 +49,11 @@ pub enum MemoryError {
     },
     /// What a policy may make grow has reached its limit.
     #[error(
-        "{what} needs {len} bytes more, and a policy may make {} MiB grow, of which {used} bytes are in use; release \
-         what is not needed or make maps smaller",
-        limit >> 20
+        "{what} needs {} more, and the maps and objects of a policy may use {}, of which {} are in use; release what is not \
+         needed, or make maps smaller",
+        size(*len),
+        size(*limit),
+        size(*used)
     )]
     Limit {
         /// What was to grow.
@@ -63,6 +65,11 @@ pub enum MemoryError {
         /// Bytes that are allowed.
         limit: u64,
     },
+}
+
+/// A number of bytes, in MiB where it is some of those.
+fn size(bytes: u64) -> String {
+    if bytes < 1 << 20 { format!("{bytes} bytes") } else { format!("{} MiB", bytes.div_ceil(1 << 20)) }
 }
 
 /// What programs may do with a region. Host code is not bound by it.

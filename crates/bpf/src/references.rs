@@ -179,7 +179,8 @@ impl References {
             Some(calls) => without_end(calls),
             None => {
                 let (count, name) = (leaked.count(), held.name());
-                format!("ends without giving back {count} of what it got, at last {name} {address:#x}")
+                let references = if count == 1 { "1 reference".into() } else { format!("{count} references") };
+                format!("ends without releasing {references}, at last a {name} at {address:#x}")
             }
         };
         Some((text, *position))
@@ -200,7 +201,7 @@ mod tests {
         let mut held = References::default();
         assert!(held.add(8, Held::Kernel("bpf_cpumask"), 5) && held.add(8, Held::Dynptr(0, 4), 6));
         assert!(held.take(8, |held| *held == Held::Object).is_none());
-        let text = "ends without giving back 1 of what it got, at last bpf_cpumask 0x8";
+        let text = "ends without releasing 1 reference, at last a bpf_cpumask at 0x8";
         assert_eq!(held.leak(0), Some((text.to_string(), 5)));
         assert!(held.take(8, |held| *held == Held::Kernel("bpf_cpumask")).is_some());
         assert!(held.take(8, |held| *held == Held::Kernel("bpf_cpumask")).is_none());

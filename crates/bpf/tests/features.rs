@@ -44,7 +44,7 @@ fn an_array_for_the_loader_to_size_has_an_element_for_each_cpu() {
     });
     for (args, name) in [([1, 4], ".data.sized"), ([0, 1], ".data.other")] {
         let fault = fault("arrays_of_one", &args).to_string();
-        assert!(fault.contains(&format!("over the end of {name}")), "{fault}");
+        assert!(fault.contains(&format!("past the end of {name}")), "{fault}");
     }
 }
 
@@ -277,7 +277,7 @@ fn wild_accesses_are_named() {
     assert!(wild.to_string().starts_with("wild (features.bpf.c:"), "{wild}");
     assert!(fault("wild", &[0]).to_string().contains("through NULL"));
     let overrun = fault("overrun", &[12]).to_string();
-    assert!(overrun.contains("reads 8 bytes over the end of map array"), "{overrun}");
+    assert!(overrun.contains("reads 8 bytes past the end of map array"), "{overrun}");
     let constant = fault("write_constant", &[1]).to_string();
     assert!(constant.contains("writes 8 bytes to .rodata") && constant.contains("read-only"), "{constant}");
 }

@@ -9,7 +9,7 @@ use schedlab_model::rng::Rng;
 use schedlab_model::time::Time;
 use schedlab_model::trace::{Event, Sink};
 use schedlab_trace::{Header, Writer};
-use schedlab_venue::{Monitor, Request, Run, Venue, VenueError, Watch};
+use schedlab_venue::{ErrorClass, Monitor, Request, Run, Venue, VenueError, Watch};
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -27,6 +27,7 @@ pub struct Runner<'a> {
     venues: Mutex<BTreeMap<String, Arc<dyn Venue>>>,
     known: Mutex<Known>,
     unkept: Mutex<Option<io::Error>>,
+    untraced: Mutex<Vec<String>>,
 }
 
 /// Runs that came from the cache.
@@ -72,7 +73,15 @@ pub enum Errors {
 impl<'a> Runner<'a> {
     /// One that has made nothing yet.
     pub fn new(cache: Option<&'a Cache>, threads: usize, monitor: &'a Monitor) -> Runner<'a> {
-        Runner { cache, threads, monitor, venues: Mutex::default(), known: Mutex::default(), unkept: Mutex::default() }
+        Runner {
+            cache,
+            threads,
+            monitor,
+            venues: Mutex::default(),
+            known: Mutex::default(),
+            unkept: Mutex::default(),
+            untraced: Mutex::default(),
+        }
     }
 
     /// Makes all runs and says for each case, in order, what came of it. When the monitor stops them, what has not begun
@@ -157,6 +166,11 @@ impl<'a> Runner<'a> {
         self.unkept.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(ToString::to_string)
     }
 
+    /// Traces of runs that failed, each with why it could not be written.
+    pub fn untraced(&self) -> Vec<String> {
+        self.untraced.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     fn make(&self, case: &Case, run: usize, is_wanted: &dyn Fn() -> bool) -> Result<Seen, VenueError> {
         let seed = case.seeds[run];
         let request = Request {
@@ -174,8 +188,19 @@ impl<'a> Runner<'a> {
         let is_heard = !hearers.0.is_empty() || !files.0.is_empty();
         let mut sinks = (&mut hearers, &mut files);
         let sink = is_heard.then_some(&mut sinks as &mut dyn Sink);
-        let mut made = self.venue(case).run(&request, sink, &mut watch)?;
-        made.unwritten = files.close();
+        let made = self.venue(case).run(&request, sink, &mut watch);
+        let mut made = made.inspect_err(|error| {
+            // What a simulated policy did before it failed is what its author wants to see.
+            error.simulated_failure().into_iter().for_each(|failure| files.finish(failure.time));
+        });
+        let unwritten = files.close();
+        match &mut made {
+            Ok(made) => made.unwritten = unwritten,
+            // Of wrong input nothing ran that a trace could be of.
+            Err(error) if error.class() == ErrorClass::WrongInput => {}
+            Err(_) => self.untraced.lock().unwrap_or_else(PoisonError::into_inner).extend(unwritten),
+        }
+        let made = made?;
         watch.done(case.duration().map_or(made.result.duration_ns, Time::ns));
         Ok(Seen { run: made, heard: hearers.end(), since: None })
     }

@@ -3,7 +3,7 @@
 pub mod families;
 pub mod kinds;
 
-use kinds::{for_another_command, for_another_reader};
+use kinds::{by_extension, for_another_command, for_another_reader};
 use schedlab_boundary::file;
 use schedlab_model::scenario::{Scenario, ScenarioError};
 use std::path::{Path, PathBuf};
@@ -105,9 +105,9 @@ pub fn load_beside(folder: &Path, argument: &str) -> Result<Scenario, CatalogueE
         return Ok(Scenario::of_text(&text, INPUT)?);
     }
     let path = folder.join(argument);
-    let other = OTHERS.iter().find(|(extension, _)| argument.ends_with(extension));
-    if let Some((_, what)) = other.filter(|_| path.exists()) {
-        return Err(CatalogueError::Unknown(format!("{argument}: {}", what.replace("FILE", argument))));
+    let other = by_extension(argument);
+    if let Some(what) = other.as_ref().filter(|_| path.exists()) {
+        return Err(CatalogueError::Unknown(what.clone()));
     }
     if path.exists()
         || argument.contains('/')
@@ -136,18 +136,6 @@ fn of_another_kind(path: &Path, argument: &str, error: ScenarioError) -> Catalog
 
 /// What errors call standard input.
 const INPUT: &str = "standard input";
-
-/// What people pass instead of a scenario, by its extension, and what to do with it.
-const OTHERS: [(&str, &str); 8] = [
-    (".parquet", "this is a trace: `schedlab trace FILE` shows it, `schedlab report FILE` makes a page of it"),
-    (".pftrace", "this is a trace: `schedlab trace FILE` shows it, `schedlab report FILE` makes a page of it"),
-    (".txt", "this is a text and no scenario: `schedlab import FILE` reads what other tools record as text"),
-    (".data", "this is a recording: `schedlab import FILE` makes a trace of it"),
-    (".dat", "this is a recording: `schedlab import FILE` makes a trace of it"),
-    (".bpf.c", "this is a policy: name a scenario, and pass this as `--policy FILE`"),
-    (".bpf.o", "this is a policy: name a scenario, and pass this as `--policy FILE`"),
-    (".html", "this is a page: open it in a browser"),
-];
 
 /// What standard input has.
 fn input(what: &str) -> Result<String, CatalogueError> {

@@ -227,10 +227,10 @@ pub struct SharedArgs {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub runs: u32,
     /// The length of a run, instead of the scenario's, as in 60s
-    #[arg(long, value_name = "TIME", value_parser = read::<Time>)]
+    #[arg(long, value_name = "TIME", value_parser = read_length)]
     pub duration: Option<Time>,
     /// The number of CPUs, instead of the scenario's machine
-    #[arg(long, value_name = "N", conflicts_with = "topology")]
+    #[arg(long, value_name = "N", conflicts_with = "topology", value_parser = clap::value_parser!(u32).range(1..=MAX_CPUS))]
     pub cpus: Option<u32>,
     /// Nodes, caches per node, cores per cache and threads per core, as in 1n2l4c2t
     #[arg(long, value_name = "TOPOLOGY", value_parser = read::<Topology>)]
@@ -268,13 +268,24 @@ fn read<T: Notation>(text: &str) -> Result<T, String> {
     T::read(text)
 }
 
-/// A time that is longer than none: with its unit, or in seconds.
+/// A time that is not zero.
+fn read_length(text: &str) -> Result<Time, String> {
+    match Time::read(text)? {
+        Time::ZERO => Err("write a time above zero, such as 500ms or 5s".into()),
+        length => Ok(length),
+    }
+}
+
+/// The most CPUs of a machine.
+const MAX_CPUS: i64 = schedlab_model::machine::MAX_CPUS as i64;
+
+/// A time above zero: with its unit, or in seconds.
 fn read_seconds(text: &str) -> Result<Duration, String> {
     let length = match text.parse::<u32>() {
         Ok(seconds) => Duration::from_secs(seconds.into()),
         Err(_) => Duration::from_nanos(read::<Time>(text)?.ns()),
     };
-    if length.is_zero() { Err("it has to be longer than none, as in 500ms or 5s".into()) } else { Ok(length) }
+    if length.is_zero() { Err("write a time above zero, such as 500ms or 5s".into()) } else { Ok(length) }
 }
 
 /// The policy of a single run.
@@ -384,7 +395,8 @@ fn read_seeds(text: &str) -> Result<RangeInclusive<u64>, String> {
 pub enum ScenariosCommand {
     /// Print the scenario that an rt-app JSON file describes
     Import {
-        /// The rt-app file
+        /// The rt-app file, or - for standard input
+        #[arg(value_parser = paths::to_read())]
         file: PathBuf,
     },
     /// Print a scenario as an rt-app JSON file

@@ -92,7 +92,6 @@ impl Failure {
     /// Of several, that of the first that is no success.
     fn code(&self) -> u8 {
         match self {
-            Failure::Usage(error) if !error.use_stderr() => code::DONE,
             Failure::Usage(_) | Failure::Input(_) => code::WRONG_INPUT,
             Failure::Venue(error) => match error.class() {
                 ErrorClass::WrongInput => code::WRONG_INPUT,
@@ -112,12 +111,8 @@ impl Failure {
     }
 }
 
-/// Help is no failure. Anything else becomes one line: the first paragraph of what clap says, and its tip.
+/// One line: the first paragraph of what clap says, and its tip.
 fn usage(error: &clap::Error) {
-    if !error.use_stderr() {
-        let _ = error.print();
-        return;
-    }
     let text = error.render().to_string();
     if error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         return output::remark(&text);
@@ -125,8 +120,7 @@ fn usage(error: &clap::Error) {
     let paragraphs: Vec<String> =
         text.split("\n\n").map(|part| part.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
     // The last word is the standard library's.
-    let what =
-        paragraphs[0].trim_start_matches("error: ").replace("invalid digit found in string", "not a whole number");
+    let what = in_plain_words(paragraphs[0].trim_start_matches("error: "));
     // A flag of another command is no value.
     let tip = paragraphs.iter().filter_map(|part| part.strip_prefix("tip: ")).find(|tip| !tip.starts_with("to pass "));
     let command = std::env::args_os().nth(1).and_then(|word| word.into_string().ok());
@@ -134,6 +128,24 @@ fn usage(error: &clap::Error) {
     let help = || format!("see `schedlab{} --help`", command.map_or(String::new(), |command| format!(" {command}")));
     let remedy = tip.map_or_else(help, str::to_string);
     complain(&format!("{what}; {remedy}"));
+}
+
+/// What clap and the standard library say of numbers.
+fn in_plain_words(message: &str) -> String {
+    let negative = message.strip_prefix("unexpected argument '-").and_then(|rest| rest.chars().next());
+    if negative.is_some_and(|first| first.is_ascii_digit()) {
+        return "an option takes no negative value here".into();
+    }
+    let message = message
+        .replace("invalid digit found in string", "not a whole number")
+        .replace("number too large to fit in target type", "too large a number");
+    match message.split_once(" is not in ").and_then(|(before, range)| Some((before, range.split_once("..=")?))) {
+        Some((before, (least, most))) if !least.contains(' ') => {
+            let (most, rest) = most.split_at(most.find(|c: char| !c.is_ascii_digit()).unwrap_or(most.len()));
+            format!("{before} is not between {least} and {most}{rest}")
+        }
+        _ => message,
+    }
 }
 
 /// A defect of ours is one line too; `RUST_BACKTRACE=1` shows where it came from. Where a library's panic becomes an error, the
@@ -221,6 +233,31 @@ impl From<CreateError> for Failure {
                 Failure::Input(error.to_string())
             }
             CreateError::Write { .. } => Failure::Failed(error.to_string()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_refused_in_plain_words() {
+        let told = [
+            (
+                "invalid value '0' for '--runs <N>': 0 is not in 1..=100000",
+                "'--runs <N>': 0 is not between 1 and 100000",
+            ),
+            ("unexpected argument '-5' found", "an option takes no negative value here"),
+            (
+                "invalid value '9' for '--seed <N>': number too large to fit in target type",
+                "'--seed <N>': too large a number",
+            ),
+            ("unexpected argument '-x' found", "unexpected argument '-x' found"),
+        ];
+        for (message, expected) in told {
+            let plain = in_plain_words(message);
+            assert!(plain.ends_with(expected), "{plain}");
         }
     }
 }

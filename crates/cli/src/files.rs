@@ -10,15 +10,22 @@ use std::path::{Path, PathBuf};
 
 /// Whether these can be written, each to a file of its own.
 pub fn check<'a>(files: impl IntoIterator<Item = &'a Path>) -> Result<(), Failure> {
-    let mut known: Vec<&Path> = Vec::new();
+    let mut known: Vec<PathBuf> = Vec::new();
     for file in files {
         Partial::check(file).map_err(|error| Failure::Input(unwritten(file, &error)))?;
-        if known.contains(&file) {
+        let place = place(file);
+        if known.contains(&place) {
             return Err(Failure::Input(format!("{} is named twice: name another file", file.display())));
         }
-        known.push(file);
+        known.push(place);
     }
     Ok(())
+}
+
+/// A file that may not be there yet, by its name in its folder, however it is written.
+fn place(file: &Path) -> PathBuf {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    folder.canonicalize().map_or_else(|_| file.into(), |folder| folder.join(file.file_name().unwrap_or_default()))
 }
 
 /// Whether these trace files can be written.
@@ -78,6 +85,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (a, b) = (folder.path().join("a"), folder.path().join("b"));
         assert!(check([a.as_path(), b.as_path()]).is_ok());
-        assert!(matches!(check([a.as_path(), b.as_path(), a.as_path()]), Err(Failure::Input(_))));
+        let also_a = folder.path().join("./a");
+        for again in [&a, &also_a] {
+            assert!(matches!(check([a.as_path(), b.as_path(), again.as_path()]), Err(Failure::Input(_))));
+        }
     }
 }

@@ -9,7 +9,7 @@ use schedlab_job::{Done, Job, Options};
 use schedlab_model::scenario::{MachineFile, Scenario, Text};
 use schedlab_model::time::Time;
 use schedlab_policy::PolicySpec;
-use schedlab_venue::{Executor, Monitor, Policy, VenueName, Wall};
+use schedlab_venue::{Executor, Monitor, Policy, PolicyFailure, VenueError, VenueName, Wall};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -75,7 +75,12 @@ pub fn run(job: &Job, args: &SharedArgs, cache: Option<&Cache>) -> Result<Done, 
     let total_ns = job.duration_ns(&shares);
     let runner = Runner::new(cache, threads(args.threads), monitor);
     let begin = Instant::now();
-    let done = progress::show(monitor, total_ns, args.quiet, || job.run(&shares, &runner))?;
+    let done = progress::show(monitor, total_ns, args.quiet, || job.run(&shares, &runner));
+    runner.untraced().iter().for_each(|why| output::complain(why));
+    let done = done?;
+    if !args.quiet {
+        done.failures.iter().filter_map(VenueError::simulated_failure).for_each(printed_before);
+    }
     if !args.quiet && !done.sets.is_empty() {
         remarks(&done.sets, begin.elapsed().as_secs_f64());
         kept::remark(&runner);
@@ -120,6 +125,11 @@ pub fn scenario(args: &SharedArgs) -> Result<Scenario, Failure> {
         scenario.machine.costs = MachineFile::from_file(path)?.costs;
     }
     if let Some(duration) = args.duration {
+        if let Some(Text(warmup)) = scenario.run.warmup.as_ref().filter(|warmup| warmup.0 >= duration) {
+            let message =
+                format!("--duration {duration} is not longer than the warm-up of the scenario, {warmup}: write more");
+            return Err(Failure::Input(message));
+        }
         scenario.run.duration = Some(Text(duration));
     }
     Ok(scenario)
@@ -131,6 +141,11 @@ fn executor(args: &SharedArgs) -> Option<Executor> {
         Some(ExecutorName::Machine) => Some(Executor::Machine),
         None => args.unchecked.then_some(Executor::Machine),
     }
+}
+
+/// What a policy had printed when it failed.
+fn printed_before(failure: &PolicyFailure) {
+    failure.printed.iter().for_each(|(time, line)| output::remark(&format!("{time}: {line}")));
 }
 
 /// What the policies printed in the first runs, and what the runs took: nothing of this is part of a result.

@@ -24,7 +24,25 @@ fn main() -> ExitCode {
 }
 
 fn run() -> ExitCode {
-    let result = args::parse().map_err(Failure::from).and_then(|args| match args.command {
+    let result = match args::parse() {
+        Ok(args) => carry_out(args.command),
+        Err(error) if error.use_stderr() => Err(error.into()),
+        Err(help) => shown(&help),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}
+
+/// Help and version are output as any other.
+fn shown(help: &clap::Error) -> Result<(), Failure> {
+    let text = help.render();
+    output::print(&if output::style().colours { text.ansi().to_string() } else { text.to_string() })
+}
+
+fn carry_out(command: Command) -> Result<(), Failure> {
+    match command {
         Command::Run(args) => commands::run::run(args),
         Command::Compare(args) => commands::compare::run(args),
         Command::Policies(args) => commands::policies::run(args),
@@ -53,9 +71,5 @@ fn run() -> ExitCode {
         Command::Load(args) => commands::load::run(&args),
         Command::Completions(args) => commands::shell::completions(&args),
         Command::Man(args) => commands::shell::man(&args),
-    });
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.report(),
     }
 }

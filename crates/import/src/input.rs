@@ -55,7 +55,7 @@ impl Input {
         let mut file = match place {
             Place::File(path) => file::open(path, file::ANY_BYTES).map_err(|source| match source.kind() {
                 ErrorKind::InvalidInput | ErrorKind::IsADirectory => {
-                    foreign("this is no file; save the recording to one first, or pipe it into `schedlab import -`")
+                    foreign("this is not a file; save the recording to one first, or pipe it into `schedlab import -`")
                 }
                 _ => unreadable(source),
             })?,

@@ -44,7 +44,7 @@ pub fn of(report: &Report) -> Vec<Doubt> {
         say("LOSS", Weight::Refusal, what);
     }
     if report.items() < ITEMS && !report.roles.iter().any(|role| role.level == crate::Level::Tasks) {
-        let what = format!("there are {} items, and {ITEMS} are the fewest; record for longer", report.items());
+        let what = format!("there are {} items, and at least {ITEMS} are needed; record for longer", report.items());
         say("FEW", Weight::Refusal, what);
     }
     for role in report.roles.iter().filter(|role| role.idle > 0) {

@@ -25,7 +25,7 @@ pub fn limit(value: &Value, unit: Unit) -> Result<f64, String> {
 /// What is before the sign is no number.
 pub fn percent(text: &str) -> Option<Result<f64, String>> {
     let number = text.trim().strip_suffix('%')?.trim();
-    Some(number.parse().ok().filter(|number: &f64| number.is_finite()).ok_or(format!("`{text}` is no percentage")))
+    Some(number.parse().ok().filter(|number: &f64| number.is_finite()).ok_or(format!("`{text}` is not a percentage")))
 }
 
 /// An amount in the unit of a metric; a percentage is none.
@@ -47,7 +47,7 @@ pub fn amount(value: &Value, unit: Unit) -> Result<f64, String> {
         (Value::String(text), _) if text.trim().parse::<f64>().is_ok_and(f64::is_finite) => {
             Ok(text.trim().parse().expect("it was parsed"))
         }
-        _ => Err(format!("{value} is no amount of this metric: write {}", example(unit))),
+        _ => Err(format!("{value} is not an amount of this metric: write {}", example(unit))),
     }
 }
 
@@ -78,7 +78,7 @@ mod tests {
         assert!(wrong("'20'", Unit::Ns).contains("unit"), "{}", wrong("'20'", Unit::Ns));
         assert!(wrong("'3 %'", Unit::Count).contains("but of what?"), "{}", wrong("'3 %'", Unit::Count));
         assert!(wrong("'20ms'", Unit::Count).contains("a number without a unit"));
-        assert!(wrong("nan", Unit::Ratio).contains("is no amount"));
-        assert!(wrong("[1]", Unit::Ratio).contains("is no amount"));
+        assert!(wrong("nan", Unit::Ratio).contains("is not an amount"));
+        assert!(wrong("[1]", Unit::Ratio).contains("is not an amount"));
     }
 }

@@ -77,7 +77,7 @@ mod tests {
         let cache = tempfile::tempdir().unwrap();
         let file = cache.path().join("file");
         std::fs::write(&file, "").unwrap();
-        let error = unpack(&file.join("below")).expect_err("a file is no folder").to_string();
+        let error = unpack(&file.join("below")).expect_err("a file is not a folder").to_string();
         assert!(error.contains("failed to create") && error.ends_with("Not a directory (os error 20)"), "{error}");
         assert_eq!(with_cause(io::Error::other("plain")).to_string(), "plain");
     }

@@ -175,7 +175,7 @@ impl Parameter {
     }
 
     fn fact(&self, word: &str) -> Result<Fact, String> {
-        let fact = Fact::from_name(word).ok_or(format!("`{word}` is no fact about a machine"))?;
+        let fact = Fact::from_name(word).ok_or(format!("`{word}` is not a fact about a machine"))?;
         let fits = self.form().is_some_and(|form| fact.is_list() == (form.elements > 1));
         fits.then_some(fact).ok_or(format!("`{word}` does not fit into a `{}`", self.c_type))
     }

@@ -19,7 +19,7 @@ pub fn time_ns(text: &str) -> Result<i128, String> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     let digits = |part: &str| part.chars().all(|c| c.is_ascii_digit());
     if whole.is_empty() || !digits(whole) || !digits(fraction) || (number.contains('.') && fraction.is_empty()) {
-        return Err(format!("`{text}` is no time; write it as 10ms or 1.5s"));
+        return Err(format!("`{text}` is not a time; write it as 10ms or 1.5s"));
     }
     let exact = || -> Option<i128> {
         let parts = format!("{whole}{fraction}").parse::<i128>().ok()?.checked_mul(scale)?;
@@ -44,7 +44,7 @@ pub fn integer(text: &str) -> Result<i128, String> {
     };
     match number {
         Ok(number) if digits.starts_with(|c: char| c.is_ascii_digit()) => Ok(if negative { -number } else { number }),
-        _ => Err(format!("`{text}` is no whole number")),
+        _ => Err(format!("`{text}` is not a whole number")),
     }
 }
 
@@ -70,8 +70,8 @@ mod tests {
             ("10", "no unit"),
             ("0.5ns", "whole number of"),
             ("1h", "`h` is not a unit"),
-            ("ms", "no time"),
-            ("-1ms", "no time"),
+            ("ms", "not a time"),
+            ("-1ms", "not a time"),
         ] {
             let error = time_ns(text).unwrap_err();
             assert!(error.contains(part), "{text}: {error}");

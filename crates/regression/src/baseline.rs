@@ -97,7 +97,7 @@ impl Baseline {
             let values: BTreeMap<String, Value> = value.into_iter().map(|(path, value)| (path, value.into())).collect();
             let is_none = |value: &Value| !value.runs.iter().flatten().chain([&value.number]).all(|n| n.is_finite());
             if let Some((path, _)) = values.iter().find(|(_, value)| is_none(value)) {
-                let why = format!("the value of `{path}` is no number: write the file again with --update");
+                let why = format!("the value of `{path}` is not a number: write the file again with --update");
                 return Err(ScenarioError::at_path(origin, text, &format!("case[{index}]"), why));
             }
             let key = Key { scenario, policy, venue };

@@ -92,7 +92,7 @@ pub enum HistoryError {
         error: io::Error,
     },
     /// A file that is none of a history.
-    #[error("{}: this is no file of a history ({why}); remove it, or choose another folder", path.display())]
+    #[error("{}: this is not a file of a history ({why}); remove it, or choose another folder", path.display())]
     Other {
         /// Which.
         path: PathBuf,
@@ -293,7 +293,7 @@ mod tests {
         assert_eq!(read(folder.path()).unwrap(), History::default());
         fs::write(folder.path().join("a.parquet"), "text").unwrap();
         let error = read(folder.path()).unwrap_err().to_string();
-        assert!(error.contains("a.parquet: this is no file of a history"), "{error}");
+        assert!(error.contains("a.parquet: this is not a file of a history"), "{error}");
         assert!(matches!(read(&folder.path().join("none")), Err(HistoryError::File { .. })));
     }
 }

@@ -3,7 +3,7 @@
 use crate::bound::Tolerance;
 use schedlab_campaign::Place;
 use schedlab_model::amount::limit;
-use schedlab_model::metric::Better;
+use schedlab_model::metric::{Better, Unit};
 use schedlab_model::scenario::{OneOrMany, Origin, ScenarioError, Text, did_you_mean, read_toml, unfit_name};
 use schedlab_model::subject::Subject;
 use schedlab_model::time::Time;
@@ -220,7 +220,7 @@ impl Gate {
                 if let Some(other) = venues.iter().find(|venue| !self.venues.contains(venue)) {
                     return wrong(
                         "venue",
-                        format!("`{}` is no venue of this gate: add it to `venue` above", other.name()),
+                        format!("`{}` is not a venue of this gate: add it to `venue` above", other.name()),
                     );
                 }
                 venues
@@ -265,7 +265,9 @@ impl Gate {
             Some(text) => match text.split_once(':') {
                 Some(("git", "")) => wrong("`git:` needs a revision, as in \"git:v1.0\" or \"git:HEAD~1\"".into()),
                 // A revision that looks like a flag would be one to git.
-                Some(("git", revision)) if revision.starts_with('-') => wrong(format!("`{revision}` is no revision")),
+                Some(("git", revision)) if revision.starts_with('-') => {
+                    wrong(format!("`{revision}` is not a revision"))
+                }
                 Some(("git", revision)) => Ok(Against::Revision(revision.into())),
                 Some(("policy", name)) => match self.policies.iter().position(|policy| policy == name) {
                     Some(place) => Ok(Against::Policy(place)),
@@ -297,6 +299,10 @@ impl Gate {
         if bounds.worse.is_some() && metric.better == Better::Neither {
             let why = format!("more of `{}` is neither better nor worse: write `differs` instead", subject.path());
             return Err(wrong("worse", why));
+        }
+        let is_below_zero = |bound: Option<f64>| metric.unit == Unit::Ns && bound.is_some_and(|bound| bound < 0.0);
+        if let Some(key) = [("max", bounds.max), ("min", bounds.min)].iter().find(|(_, bound)| is_below_zero(*bound)) {
+            return Err(wrong(key.0, "a time is not below zero".into()));
         }
         match (bounds.min, bounds.max) {
             (Some(min), Some(max)) if min > max => Err(wrong("min", "it is above `max`: nothing can be both".into())),
@@ -366,6 +372,7 @@ mod tests {
                 "4:10: there is no metric `respons_ns.p99`: did you mean `response_ns.p99`?",
             ),
             ("metric = \"roles.*.jian\"\nmax = 1", "4:10: there is no metric `jian`"),
+            ("metric = \"response_ns.p99\"\nmax = \"-5ms\"", "5:7: a time is not below zero"),
             ("metric = \"jain\"", "3:1: this check has no bound: add `max` or `min`, or `worse`"),
             ("metric = \"response_ns.p99\"\nmax = 20", "5:7: 20 has no unit: write a time as in \"20ms\""),
             (
@@ -380,12 +387,12 @@ mod tests {
             ("metric = \"jain\"\nmin = 1\npolicy = \"cfs\"", "6:10: this gate has no policy `cfs`"),
             (
                 "metric = \"jain\"\nmin = 1\nvenue = \"vm\"",
-                "6:9: `vm` is no venue of this gate: add it to `venue` above",
+                "6:9: `vm` is not a venue of this gate: add it to `venue` above",
             ),
             ("metric = \"jain\"\nmin = 1\nvenue = \"simm\"", "6:9: there is no venue `simm`: did you mean `sim`?"),
             ("metric = \"jain\"\nmin = 1\nagainst = \"baseline\"", "6:11: nothing here is held against anything"),
             ("metric = \"jain\"\nworse = 0.1\nagainst = \"git:\"", "6:11: `git:` needs a revision"),
-            ("metric = \"jain\"\nworse = 0.1\nagainst = \"git:--all\"", "6:11: `--all` is no revision"),
+            ("metric = \"jain\"\nworse = 0.1\nagainst = \"git:--all\"", "6:11: `--all` is not a revision"),
             ("metric = \"jain\"\nworse = 0.1\nagainst = \"v1\"", "6:11: `v1` is nothing to hold values against"),
             ("metric = \"jain\"\nworse = 0.1\nagainst = \"policy:cfs\"", "6:11: this gate has no policy `cfs`"),
             ("metric = \"jain\"\nmxa = 1", "5:1: unknown key `mxa`: did you mean `max`?"),

@@ -6,7 +6,7 @@ use crate::judge::{Judgement, judge};
 use crate::plan::{Item, Plan, Reference, Slot};
 use crate::report::{Report, Row, Value, Verdict};
 use schedlab_campaign::{Errors, Made, RunSet, Runner};
-use schedlab_model::outcome::Outcome;
+use schedlab_model::outcome::{Outcome, RoleView};
 use schedlab_model::selector::Selector;
 use schedlab_venue::VenueError;
 use std::collections::BTreeMap;
@@ -137,7 +137,12 @@ impl Plan {
             }),
             (from, Ok(to)) => {
                 let judged = judge(item.metric, &item.bounds, from.as_ref(), &to, level);
-                let Judgement { verdict, why, change, allowed } = judged;
+                let Judgement { mut verdict, mut why, change, allowed } = judged;
+                let starving = outcomes.of(item.slot).and_then(|outcome| starving(outcome, &item.path));
+                if let Some(role) = starving.filter(|_| item.bounds.max.is_some()) {
+                    verdict = Verdict::Failed;
+                    why.push(format!("{UNKNOWN}: tasks of {role} starve"));
+                }
                 Some(Row { from, to: Some(to), change, allowed, verdict, why, ..bare })
             }
         }
@@ -220,9 +225,27 @@ impl Plan {
         outcomes.of(slot)?.provenance().kernel.clone()
     }
 
+    /// Where tasks starve whose response times are checked.
+    fn starvation(&self, outcomes: &Outcomes, report: &Report) -> Vec<String> {
+        let mut told = Vec::new();
+        for (index, Slot { key, .. }) in self.slots.iter().enumerate() {
+            let Some(outcome) = outcomes.of(index) else { continue };
+            let case = [key.scenario.as_str(), key.policy.as_str(), key.venue.as_str()];
+            let checks = report.checks.iter().filter(|row| row.case() == case);
+            let mut roles: Vec<&str> = checks.filter_map(|row| starving(outcome, &row.metric)).collect();
+            roles.sort_unstable();
+            roles.dedup();
+            if !roles.is_empty() {
+                let [scenario, policy, _] = case;
+                told.push(format!("Under {policy} tasks of {} starve in {scenario}: {UNKNOWN}.", roles.join(", ")));
+            }
+        }
+        told
+    }
+
     /// What a reader has to know before believing the verdicts.
     fn cautions(&self, outcomes: &Outcomes, report: &Report) -> Vec<String> {
-        let mut cautions = Vec::new();
+        let mut cautions = self.starvation(outcomes, report);
         let moved = report.checks.iter().any(|row| row.against.as_deref() == Some("baseline") && row.is_changed());
         if let Some(baseline) = self.baseline.as_ref().filter(|baseline| baseline.version != report.schedlab && moved) {
             cautions.push(format!(
@@ -244,6 +267,20 @@ impl Plan {
         }
         cautions
     }
+}
+
+/// Why a value is not below its bound for sure.
+const UNKNOWN: &str = "response times leave out requests that never finished";
+
+/// The role of a response time whose tasks starve in some run: some of its requests are in no response time.
+fn starving<'o>(outcome: &'o Outcome, path: &str) -> Option<&'o str> {
+    let rest = path.strip_prefix("roles.")?;
+    let is_own = |name: &str| {
+        let metric = rest.strip_prefix(name).and_then(|rest| rest.strip_prefix('.'));
+        metric.is_some_and(|metric| metric.starts_with("response_ns"))
+    };
+    let starves = |role: &RoleView| role.starvation().iter().any(Option::is_some);
+    outcome.roles().into_iter().filter(|role| is_own(role.name)).find(starves).map(|role| role.name)
 }
 
 impl Row {

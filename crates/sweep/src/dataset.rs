@@ -44,7 +44,7 @@ pub enum DatasetError {
         error: io::Error,
     },
     /// A part that is none.
-    #[error("{}: this is no part of a sweep ({error}); remove it, or choose another folder", path.display())]
+    #[error("{}: this is not a part of a sweep ({error}); remove it, or choose another folder", path.display())]
     Part {
         /// Which.
         path: PathBuf,

@@ -11,6 +11,7 @@ use schedlab_model::time::Time;
 use schedlab_policy::PolicySpec;
 use schedlab_venue::{Policy, VenueError, VenueName};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::Arc;
 use toml::Value;
 
@@ -74,7 +75,7 @@ pub struct Run {
 }
 
 impl Plan {
-    /// All runs of a sweep. `scenario` finds scenarios that are not in it.
+    /// All runs of a sweep. `scenario` finds scenarios that are not in it, and files of policies count from `folder`.
     ///
     /// # Errors
     ///
@@ -82,6 +83,7 @@ impl Plan {
     pub fn new(
         sweep: &Sweep,
         scenario: &dyn Fn(&str) -> Result<Scenario, String>,
+        folder: &Path,
         threads: usize,
     ) -> Result<Plan, VenueError> {
         let spec = &sweep.spec;
@@ -107,7 +109,7 @@ impl Plan {
             runs: Vec::new(),
             place,
         };
-        (plan.policies, plan.refused) = plan.find_policies(sweep)?;
+        (plan.policies, plan.refused) = plan.find_policies(sweep, folder)?;
         plan.place = plan.place.for_policies(plan.policies.iter().map(|candidate| &candidate.policy));
         let of_point = |point: usize| plan.runs_of(point, sweep);
         let runs: Result<Vec<Vec<Run>>, VenueError> =
@@ -195,14 +197,14 @@ impl Plan {
     }
 
     /// Each policy once that the place accepts, and why it refuses the others.
-    fn find_policies(&self, sweep: &Sweep) -> Result<(Vec<Candidate>, Vec<VenueError>), VenueError> {
+    fn find_policies(&self, sweep: &Sweep, folder: &Path) -> Result<(Vec<Candidate>, Vec<VenueError>), VenueError> {
         let of_axis: Vec<String> =
             (0..self.points.len()).filter_map(|point| self.at(point, POLICY).map(as_word)).collect();
         let names = if of_axis.is_empty() { sweep.spec.policy.all() } else { &of_axis };
         let (mut seen, mut found, mut refused) = (BTreeSet::new(), Vec::new(), Vec::new());
         let venue = self.place.venue(1);
         for name in names.iter().filter(|name| seen.insert(*name)) {
-            let candidate = Candidate::find(name).map_err(|error| sweep.wrong(POLICY, error.to_string()))?;
+            let candidate = Candidate::find(name, folder).map_err(|error| sweep.wrong(POLICY, error.to_string()))?;
             match venue.accepts(&candidate.policy) {
                 Ok(()) => found.push(candidate),
                 Err(refusal) => refused.push(refusal),
@@ -223,7 +225,8 @@ impl Plan {
         let duration_ns = workload.run.end().map(Time::ns);
         let seeds = match self.at(point, SEED) {
             Some(value) => vec![
-                seed(value).ok_or_else(|| misfit(format!("`seed`: {value} is no seed: write a number from 0 on")))?,
+                seed(value)
+                    .ok_or_else(|| misfit(format!("`seed`: {value} is not a seed: write a number from 0 on")))?,
             ],
             None => seeds(sweep.spec.seed.unwrap_or(workload.run.seed), sweep.spec.runs),
         };
@@ -251,8 +254,8 @@ impl Plan {
 }
 
 impl Candidate {
-    fn find(name: &str) -> Result<Candidate, VenueError> {
-        let spec = PolicySpec::parse(name)?;
+    fn find(name: &str, folder: &Path) -> Result<Candidate, VenueError> {
+        let spec = PolicySpec::parse(name)?.beside(folder);
         Ok(Candidate { name: name.into(), policy: Policy::find(&spec)?, spec })
     }
 }

@@ -23,7 +23,7 @@ fn text(axes: &str) -> String {
 
 fn try_plan(text: &str) -> Result<Plan, VenueError> {
     let none = |name: &str| -> Result<Scenario, String> { Err(format!("there is no scenario `{name}`")) };
-    Plan::new(&Sweep::parse(text, "s.toml")?, &none, 2)
+    Plan::new(&Sweep::parse(text, "s.toml")?, &none, Path::new(""), 2)
 }
 
 fn plan(axes: &str) -> Plan {
@@ -249,7 +249,7 @@ fn a_folder_of_something_else_is_not_touched() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("part-00000.parquet");
     fs::write(&path, "no table").unwrap();
-    let error = Dataset::open(folder.path(), &plan("")).err().expect("it is no table");
+    let error = Dataset::open(folder.path(), &plan("")).err().expect("it is not a table");
     assert!(matches!(error, DatasetError::Part { .. }) && error.to_string().contains("part-00000.parquet"), "{error}");
     assert_eq!(fs::read(&path).unwrap(), b"no table");
 }

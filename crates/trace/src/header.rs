@@ -189,7 +189,7 @@ impl Header {
             Some(cpus) => Ok(Role { name: visible(&role.name), cpus }),
             None => {
                 let list = Shown::name(&role.cpus);
-                Err(HeaderError::Invalid(format!("its header: `{list}` is no list of CPUs")))
+                Err(HeaderError::Invalid(format!("its header: `{list}` is not a list of CPUs")))
             }
         });
         let too_many = |what: &str, found: u64, most: u64| {

@@ -168,7 +168,7 @@ fn read(file: File) -> Result<StepFile, String> {
     let file = SerializedFileReader::new(file).map_err(shown)?;
     let metadata = file.metadata().file_metadata();
     let found = metadata.key_value_metadata().and_then(|pairs| pairs.iter().find(|pair| pair.key == KEY));
-    let text = found.and_then(|pair| pair.value.as_deref()).ok_or("it is no file of steps")?;
+    let text = found.and_then(|pair| pair.value.as_deref()).ok_or("it is not a file of steps")?;
     let Metadata { schema: found, names, tables } = serde_json::from_str(text).map_err(|error| error.to_string())?;
     if found != SCHEMA {
         return Err(format!("it has the schema {}, and this schedlab reads {SCHEMA}", Shown::name(&found)));

@@ -1,12 +1,12 @@
 //! What can go wrong, and whose fault it is.
 
-use schedlab_bpf::ObjectError;
+use schedlab_bpf::{MemoryError, ObjectError};
 use schedlab_kernel::SchedulerError;
 use schedlab_load::LoadError;
 use schedlab_model::scenario::ScenarioError;
 use schedlab_model::time::Time;
 use schedlab_policy::{CompileError, FindError, ParameterError, SpecError};
-use schedlab_sim::RunError;
+use schedlab_sim::{PolicyFailure, RunError};
 use schedlab_simulation::RunFailure;
 use schedlab_vm::VmError;
 
@@ -120,6 +120,17 @@ impl VenueError {
         }
     }
 
+    /// How a simulated policy failed: when, and what it had printed.
+    pub fn simulated_failure(&self) -> Option<&PolicyFailure> {
+        match self {
+            VenueError::Failed(RunFailure::Run { error, .. }) => match &**error {
+                RunError::Policy(failure) => Some(failure),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     /// Whether the policy failed before it scheduled anything: it was not loaded.
     pub fn is_failure_to_load(&self) -> bool {
         const AT_START: [&str; 3] = ["init", "init_task", "cgroup_init"];
@@ -200,7 +211,9 @@ impl VenueError {
                 | RunError::Unsupported(_) => false,
                 RunError::Load(error) => {
                     use schedlab_bpf::LoadError::*;
-                    matches!(error, Memory(_) | Machine(_))
+                    // A policy that asks for more than any may have is wrong input.
+                    matches!(error, Memory(lack) if !matches!(lack, MemoryError::Limit { .. }))
+                        || matches!(error, Machine(_))
                 }
                 RunError::Policy(_) | RunError::Memory(_) | RunError::Program(_) => true,
             },

@@ -305,7 +305,7 @@ mod tests {
     fn objects_that_are_none_are_named() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("text.bpf.o");
-        std::fs::write(&path, "this is no object").unwrap();
+        std::fs::write(&path, "this is not an object").unwrap();
         let error = find_text(path.to_str().unwrap()).unwrap_err();
         assert_eq!(error.class(), ErrorClass::WrongInput);
         assert!(error.to_string().contains("text.bpf.o: this is no ELF file"), "{error}");

@@ -39,7 +39,7 @@ impl Program {
         let bytes =
             file::bytes(Path::new(&path), MOST_BYTES).map_err(|error| format!("cannot read {path}: {error}"))?;
         if !bytes.starts_with(b"\x7fELF") {
-            return Err(format!("{path} is no program for this machine; scripts are not taken"));
+            return Err(format!("{path} is not a program for this machine; scripts are not taken"));
         }
         let mut hashed = format!("{}{}\n", sha256(&bytes), if once { " once" } else { "" });
         // Of a library that is not found the venue speaks that needs it.

@@ -3,7 +3,6 @@
 use crate::loaded::{LIVE, Loading, ONCE};
 use crate::{Control, Executor, NativeScheduler, Policy, Request, Run, RunFailure, Scheduler, Venue, VenueError};
 use schedlab_bpf::Coverage;
-use schedlab_model::time::Time;
 use schedlab_model::trace::Sink;
 use schedlab_model::workload::Workload;
 use schedlab_sim::{Options, Outcome, PolicyFailure, RunError, ideal, scx};
@@ -83,9 +82,7 @@ fn simulate(request: &Request, sink: &mut dyn Sink, control: &mut dyn Control) -
         }
         Scheduler::Ideal(discipline) => ideal::run(workload, *discipline, seed, sink, control),
         Scheduler::Native(NativeScheduler { object, maker }) => {
-            let failed =
-                |message| PolicyFailure { operation: None, task: None, time: Time::ZERO, is_stall: false, message };
-            let native = maker.make(seed).map_err(|message| RunError::Policy(failed(message)))?;
+            let native = maker.make(seed).map_err(|message| RunError::Policy(PolicyFailure::at_start(message)))?;
             let options = Options { executor: Executor::Machine, settings: Vec::new(), seed };
             scx::run_native(workload, (object, native), &options, sink, control)
         }

@@ -57,7 +57,7 @@ impl Image {
                 let elf = unpack(&bytes).map_err(|error| lack(&error))?;
                 (Some(bytes), elf)
             }
-            () => return Err(lack(&"this is no kernel image (bzImage, vmlinuz, vmlinux) for x86")),
+            () => return Err(lack(&"this is not a kernel image (bzImage, vmlinuz, vmlinux) for x86")),
         };
         let image = Image { packed, elf };
         match image.parsed() {
@@ -227,7 +227,7 @@ mod tests {
     fn what_is_no_kernel_is_refused_in_a_line() {
         let error = |path: &Path| Image::read(path).unwrap_err().to_string();
         assert!(error(Path::new("/no/such/vmlinuz")).contains("/no/such/vmlinuz: the kernel cannot be read"));
-        assert!(error(Path::new("/etc/passwd")).contains("/etc/passwd: this is no kernel image"));
+        assert!(error(Path::new("/etc/passwd")).contains("/etc/passwd: this is not a kernel image"));
     }
 
     #[test]

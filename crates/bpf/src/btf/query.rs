@@ -96,7 +96,7 @@ impl Btf {
     pub fn members(&self, id: TypeId) -> Result<&[BtfMember], BtfError> {
         match &self.resolve(id)?.1.kind {
             Kind::Composite { members, .. } => Ok(members),
-            _ => Err(BtfError(format!("BTF type {id} is no structure"))),
+            _ => Err(BtfError(format!("BTF type {id} is not a structure"))),
         }
     }
 
@@ -108,7 +108,7 @@ impl Btf {
                 _ => Err(BtfError(format!("BTF function {id} has no prototype"))),
             },
             Kind::Prototype { parameters, .. } => Ok(parameters.len()),
-            _ => Err(BtfError(format!("BTF type {id} is no function"))),
+            _ => Err(BtfError(format!("BTF type {id} is not a function"))),
         }
     }
 

@@ -38,7 +38,7 @@ fn get(call: &mut Check<'_>, map: MapId, owner: u64, initial: Pointer, flags: u6
     let found = &mut maps[map.index()];
     let Storage::Owner(storage) = &mut found.storage else {
         let name = found.name.clone();
-        return call.fail(format!("asks for the storage of an owner in `{name}`, which is no storage map"));
+        return call.fail(format!("asks for the storage of an owner in `{name}`, which is not a storage map"));
     };
     if let Some(value) = storage.lookup(memory, owner) {
         return Some(value);

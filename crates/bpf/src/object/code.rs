@@ -184,7 +184,7 @@ impl Layout {
             Role::Data(section) => Ok(Target::Data { section, offset: found.value }),
             Role::Maps => {
                 let index = self.map_offsets.get(&found.value);
-                let unknown = || ObjectError::Damaged(format!("`{}` is no map", found.name));
+                let unknown = || ObjectError::Damaged(format!("`{}` is not a map", found.name));
                 index.map(|&index| Target::Map(index)).ok_or_else(unknown)
             }
             Role::Other => Err(ObjectError::Damaged(format!(
@@ -202,7 +202,10 @@ pub fn sections(elf: &Elf, layout: &Layout, mut ext: Ext) -> Result<Vec<CodeSect
     for index in (0..elf.sections.len()).filter(is_code) {
         let section = &elf.sections[index];
         if !section.bytes.len().is_multiple_of(8) {
-            return Err(ObjectError::Damaged(format!("section {} is no whole number of instructions", section.name)));
+            return Err(ObjectError::Damaged(format!(
+                "section {} is not a whole number of instructions",
+                section.name
+            )));
         }
         let mut targets = BTreeMap::new();
         for relocation in &section.relocations {

@@ -151,7 +151,7 @@ impl Constant {
                 bytes[0] = u8::from(*value);
                 Ok(bytes)
             }
-            (Shape::Integer { .. }, Value::Text(text)) => Err(bad(format!("`{text}` is no number"))),
+            (Shape::Integer { .. }, Value::Text(text)) => Err(bad(format!("`{text}` is not a number"))),
             (Shape::Text, Value::Text(text)) if text.len() < size => {
                 let mut bytes = text.clone().into_bytes();
                 bytes.resize(size, 0);
@@ -161,7 +161,7 @@ impl Constant {
                 Err(bad(format!("a text of {} bytes does not fit; {} are there", text.len(), size.saturating_sub(1))))
             }
             (Shape::Text, _) => Err(bad("give a text".to_string())),
-            (Shape::Other, _) => Err(bad("it is no number, truth value or text, and cannot be set".to_string())),
+            (Shape::Other, _) => Err(bad("it is not a number, truth value or text, and cannot be set".to_string())),
         }
     }
 }

@@ -38,7 +38,7 @@ pub enum ObjectError {
     #[error("the ELF file is not relocatable; give the object that clang -c wrote")]
     NotRelocatable,
     /// No type information.
-    #[error("the object has no BTF; compile it with clang -g")]
+    #[error("the object has no BTF: it defines nothing, or was compiled without -g")]
     NoBtf,
     /// Broken type information.
     #[error("the object's BTF is damaged: {0}; compile it again")]
@@ -81,8 +81,9 @@ pub enum LoadError {
     Refused(String),
     /// A kernel refuses its licence.
     #[error(
-        "its licence is \"{0}\", and kernels load only schedulers with a GPL-compatible licence: write \
-         `char _license[] SEC(\"license\") = \"GPL\";`"
+        "{}, and kernels load only schedulers with a GPL-compatible licence: write \
+         `char _license[] SEC(\"license\") = \"GPL\";`",
+        if .0.is_empty() { "it has no licence".into() } else { format!("its licence is \"{}\"", .0) }
     )]
     Licence(String),
     /// It calls what is defined elsewhere.

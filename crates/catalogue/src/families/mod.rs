@@ -134,7 +134,7 @@ impl Address {
             _ => {
                 let name = family.name;
                 Err(CatalogueError::Unknown(format!(
-                    "`{text}` is no scenario of a family: write family:{name}:SEED or family:{name}:SEED:CPUS"
+                    "`{text}` is not a scenario of a family: write family:{name}:SEED or family:{name}:SEED:CPUS"
                 )))
             }
         }

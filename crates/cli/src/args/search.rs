@@ -57,11 +57,11 @@ pub struct SearchArgs {
 
 fn part(text: &str) -> Result<f64, String> {
     let number = text.parse::<f64>().ok().filter(|part| (0.0..=1.0).contains(part));
-    number.ok_or_else(|| format!("{text} is no number from 0 to 1"))
+    number.ok_or_else(|| format!("{text} is not a number from 0 to 1"))
 }
 
 fn percent(text: &str) -> Result<f64, String> {
     let number = text.trim_end_matches('%').trim().parse::<f64>().ok();
     let number = number.filter(|percent| (0.0..=100.0).contains(percent));
-    number.map(|percent| percent / 100.0).ok_or_else(|| format!("{text} is no percentage from 0 to 100"))
+    number.map(|percent| percent / 100.0).ok_or_else(|| format!("{text} is not a percentage from 0 to 100"))
 }

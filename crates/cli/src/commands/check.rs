@@ -10,7 +10,7 @@ use serde_json::json;
 
 /// Checks a trace file and says what was found.
 pub fn run(args: &CheckArgs) -> Result<(), Failure> {
-    let replay = replay(&args.trace)?;
+    let replay = replay(&args.trace).map_err(super::not_a_trace(&args.trace))?;
     let (report, findings) = (&replay.report, &replay.findings);
     let header = &report.header;
     if args.json {
@@ -27,17 +27,17 @@ pub fn run(args: &CheckArgs) -> Result<(), Failure> {
         return ended(args, findings.is_lawful());
     }
     let mut text = format!(
-        "{}: {} trace of {} under {} in {}, {} on {} CPUs, seed {}\n{} events of {} tasks",
+        "{}: {} trace of {} under {} in {}, {} on {}, seed {}\n{} of {}",
         shown(&args.trace),
         report.format,
         header.scenario,
         header.policy,
         header.venue,
         header.end,
-        header.cpus,
+        counted(header.cpus.into(), "CPU"),
         header.seed,
-        findings.events,
-        findings.tasks,
+        counted(findings.events, "event"),
+        counted(findings.tasks as u64, "task"),
     );
     if header.lost > 0 {
         text += &format!(", {} events lost", header.lost);
@@ -45,13 +45,17 @@ pub fn run(args: &CheckArgs) -> Result<(), Failure> {
     if findings.is_lawful() {
         return output::print(&(text + ": no invariant is violated\n"));
     }
-    let plural = if findings.violations == 1 { "" } else { "s" };
-    text += &format!(": {} violation{plural}\n", findings.violations);
+    text += &format!(": {}\n", counted(findings.violations, "violation"));
     for violation in &findings.reported {
         text += &format!("  {violation}\n");
     }
     output::print(&text)?;
     ended(args, false)
+}
+
+/// A number of things.
+fn counted(count: u64, one: &str) -> String {
+    format!("{count} {one}{}", if count == 1 { "" } else { "s" })
 }
 
 fn ended(args: &CheckArgs, is_lawful: bool) -> Result<(), Failure> {

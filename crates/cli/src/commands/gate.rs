@@ -3,7 +3,6 @@
 use crate::args::GateArgs;
 use crate::failure::{self, Failure};
 use crate::{export, files, interrupt, kept, output, page, progress};
-use schedlab_boundary::file;
 use schedlab_campaign::{Runner, threads};
 use schedlab_html::{Provenance, of_gate};
 use schedlab_regression::history::{self, HistoryError, Revision};
@@ -47,8 +46,7 @@ pub fn run(args: GateArgs) -> Result<(), Failure> {
 
 /// Reads a gate.
 pub fn read(path: &Path) -> Result<Gate, Failure> {
-    let text = file::text(path)
-        .map_err(|error| Failure::Input(format!("{}: the file cannot be read: {error}", path.display())))?;
+    let text = super::text_of(path)?;
     super::parsed(Gate::parse(&text, path), (&text, path), "gate")
 }
 

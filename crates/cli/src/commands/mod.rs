@@ -29,12 +29,34 @@ pub mod venues;
 pub mod verify;
 pub mod vm;
 
+use crate::args::paths::shown;
 use crate::failure::Failure;
-use schedlab_catalogue::kinds::for_another_command;
+use schedlab_boundary::file;
+use schedlab_catalogue::kinds::{by_extension, for_another_command, of_json};
 use std::path::Path;
+
+/// The text of a file of ours in TOML.
+fn text_of(path: &Path) -> Result<String, Failure> {
+    file::text_or_input(path).map_err(|error| {
+        let name = if path == Path::new("-") { "standard input".into() } else { path.display().to_string() };
+        let unreadable = || format!("{name}: the file cannot be read: {error}");
+        Failure::Input(by_extension(&name).filter(|_| path.exists()).unwrap_or_else(unreadable))
+    })
+}
 
 /// What a file's text says to this command. Where that is nothing, it may be meant for another one.
 fn parsed<T, E: Into<Failure>>(parsed: Result<T, E>, (text, file): (&str, &Path), command: &str) -> Result<T, Failure> {
-    let meant = || for_another_command(text, &file.display().to_string(), command);
+    let name = file.display().to_string();
+    let of_kind = || by_extension(&name).or_else(|| of_json(text, &name));
+    let meant = || for_another_command(text, &name, command).or_else(of_kind);
     parsed.map_err(|error| meant().map_or_else(|| error.into(), Failure::Input))
+}
+
+/// What is wrong with a file in which no trace was found: it may be a file of ours of another kind.
+fn not_a_trace<E: Into<Failure>>(path: &Path) -> impl FnOnce(E) -> Failure {
+    move |error| {
+        let text = file::text(path).ok();
+        let meant = text.and_then(|text| for_another_command(&text, &shown(path), "trace"));
+        meant.map_or_else(|| error.into(), Failure::Input)
+    }
 }

@@ -10,7 +10,7 @@ use schedlab_venue::TraceOf;
 pub fn run(args: &ModelArgs) -> Result<(), Failure> {
     let steps = steps_file(&args.output);
     files::check([args.output.as_path(), &steps])?;
-    let trace = TraceOf::recording(&args.recording)?;
+    let trace = TraceOf::recording(&args.recording).map_err(super::not_a_trace(&args.recording))?;
     let model = schedlab_infer::model(trace.path(), &steps, Price::default())?;
     files::write(&args.output, model.to_toml().as_bytes())?;
     match args.json {

@@ -6,18 +6,22 @@ use crate::{export, interrupt, output, progress};
 use schedlab_boundary::own::Folder;
 use schedlab_campaign::{Runner, threads};
 use schedlab_job::predict::{PredictError, Prediction, Question, predict};
-use schedlab_venue::{Monitor, TraceOf};
+use schedlab_policy::PolicySpec;
+use schedlab_venue::{Monitor, Policy, TraceOf};
 use std::sync::Arc;
 
 /// Models, checks, predicts and prints.
 pub fn run(args: &PredictArgs) -> Result<(), Failure> {
     export::check(&args.export)?;
-    let trace = TraceOf::recording(&args.recording)?;
+    let policies: Vec<PolicySpec> = args.policy.iter().flat_map(|list| list.iter().cloned()).collect();
+    // Before the work that needs none of them.
+    policies.iter().try_for_each(|spec| Policy::find(spec).map(drop))?;
+    let trace = TraceOf::recording(&args.recording).map_err(super::not_a_trace(&args.recording))?;
     let folder = Folder::new().map_err(|error| Failure::Failed(format!("no folder for the model: {error}")))?;
     let question = Question {
         trace: trace.path(),
         steps: &folder.path().join("model.steps.parquet"),
-        policies: args.policy.iter().flat_map(|list| list.iter().cloned()).collect(),
+        policies,
         cpus: args.cpus.clone(),
         recorded: args.recorded.clone(),
         resamples: args.resamples,

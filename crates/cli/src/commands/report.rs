@@ -107,7 +107,7 @@ fn read(path: &Path, number: usize) -> Result<File, Failure> {
     let bytes = file::bytes(path, file::RESULT_BYTES).map_err(unreadable)?;
     let mut whole: Value = serde_json::from_slice(&bytes).map_err(|error| input(format!("it is not JSON: {error}")))?;
     make_visible(&mut whole);
-    let wrong = |error: serde_json::Error| input(format!("it is no result: {error}"));
+    let wrong = |error: serde_json::Error| input(format!("it is not a result: {error}"));
     if whole.get("results").is_none() {
         let result = serde_json::from_value(whole).map_err(wrong)?;
         return Ok(File { runs: vec![Read::new(number, None, result)], comparison: None });

@@ -1,5 +1,6 @@
 //! `schedlab scenarios`.
 
+use crate::args::paths::shown;
 use crate::args::{ScenariosArgs, ScenariosCommand};
 use crate::failure::Failure;
 use crate::{files, output};
@@ -73,7 +74,7 @@ fn draw(family: &str, args: &ScenariosArgs) -> Result<(), Failure> {
 }
 
 fn import(file: &Path) -> Result<(), Failure> {
-    let origin = file.display().to_string();
+    let origin = shown(file);
     let scenario = rtapp::import(&read_text(file, &origin)?, &origin)?;
     scenario.remarks().iter().for_each(|remark| output::remark(remark));
     output::print_document(&scenario.to_toml())

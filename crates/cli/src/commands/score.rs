@@ -6,7 +6,6 @@ use crate::confined::{self, End, Limits};
 use crate::failure::{self, Failure};
 use crate::{export, interrupt, kept, output};
 use schedlab_boundary::confine::Confined;
-use schedlab_boundary::file;
 use schedlab_campaign::{Runner, threads};
 use schedlab_score::{Examiner, Score, ScoreError, ScoreSet, Set, is_fault_of_policy};
 use schedlab_venue::{Monitor, Policy};
@@ -38,8 +37,7 @@ fn limits(args: &ScoreArgs) -> Limits {
 
 /// Reads a score's file.
 pub fn read(path: &Path) -> Result<ScoreSet, Failure> {
-    let text = file::text(path)
-        .map_err(|error| Failure::Input(format!("{}: the file cannot be read: {error}", path.display())))?;
+    let text = super::text_of(path)?;
     super::parsed(ScoreSet::parse(&text, path), (&text, path), "score")
 }
 

@@ -19,12 +19,21 @@ pub fn completions(args: &CompletionsArgs) -> Result<(), Failure> {
 
 /// Prints the manual page of the program, or writes one page for each command.
 pub fn man(args: &ManArgs) -> Result<(), Failure> {
-    let mut command = args::command();
-    command.build();
+    let command = documented();
     let Some(folder) = &args.folder else { return output::print_document(&page(command)) };
     files::check_folder(folder)?;
     let count = write(&command, folder)?;
     output::print(&format!("{count} manual pages are in {}\n", folder.display()))
+}
+
+/// The commands that have a page: help has none.
+fn documented() -> clap::Command {
+    fn without_help(command: clap::Command) -> clap::Command {
+        command.disable_help_subcommand(true).mut_subcommands(without_help)
+    }
+    let mut command = without_help(args::command());
+    command.build();
+    command
 }
 
 /// Writes the pages of a command and of those below it, and counts them.
@@ -32,7 +41,7 @@ fn write(command: &clap::Command, folder: &Path) -> Result<usize, Failure> {
     let name = command.get_display_name().unwrap_or(command.get_name()).to_string();
     let file = FileName::check(&name).expect("names of commands are letters and hyphens");
     files::write_in(folder, &file, ".1", page(command.clone()).as_bytes())?;
-    let below = command.get_subcommands().filter(|inner| inner.get_name() != "help" && !inner.is_hide_set());
+    let below = command.get_subcommands().filter(|inner| !inner.is_hide_set());
     let counts = below.map(|inner| write(inner, folder)).collect::<Result<Vec<_>, _>>()?;
     Ok(1 + counts.iter().sum::<usize>())
 }
@@ -68,13 +77,14 @@ mod tests {
 
     #[test]
     fn a_page_says_how_to_write_its_command() {
-        let mut command = args::command();
-        command.build();
+        let command = documented();
         let trace = command.find_subcommand("trace").unwrap().find_subcommand("queue").unwrap().clone();
         let text = page(trace);
         let (_, synopsis) = text.split_once(SYNOPSIS).unwrap();
         assert!(synopsis.starts_with("schedlab trace <FILE> queue [OPTIONS]\n.SH DESCRIPTION\n"), "{synopsis}");
         assert!(text.contains("schedlab\\-trace\\-queue "), "{text}");
+        let all = page(command.clone());
+        assert!(all.contains("schedlab\\-run(1)") && !all.contains("help(1)"), "{all}");
         let run = page(command.find_subcommand("run").unwrap().clone());
         assert!(run.contains("schedlab run [OPTIONS] \\-\\-policy <POLICY> <SCENARIO>\n.SH "), "{run}");
     }

@@ -164,7 +164,8 @@ fn end(page: &Page, outcomes: &[CaseOutcome], monitor: &Monitor) -> Result<(), F
         Counts { differ: 0, .. } => Ok(()),
         Counts { differ, .. } => {
             let values = if differ == 1 { "1 value differs".to_string() } else { format!("{differ} values differ") };
-            Err(Failure::Failed(format!("{values} and the study does not say why")))
+            let names: Vec<&str> = page.unexplained().collect();
+            Err(Failure::Failed(format!("{values} and the study does not say why: {}", names.join("; "))))
         }
     }
 }

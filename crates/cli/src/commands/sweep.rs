@@ -3,7 +3,6 @@
 use crate::args::SweepArgs;
 use crate::failure::Failure;
 use crate::{files, interrupt, kept, output, page, progress};
-use schedlab_boundary::file;
 use schedlab_campaign::{Runner, threads};
 use schedlab_catalogue::load_beside;
 use schedlab_html::{Listing, Provenance, of_sweep};
@@ -14,9 +13,8 @@ use std::sync::Arc;
 
 /// Runs what is missing in the table.
 pub fn run(args: SweepArgs) -> Result<(), Failure> {
-    let origin = args.file.display().to_string();
-    let text = file::text_or_input(&args.file)
-        .map_err(|error| Failure::Input(format!("{origin}: the file cannot be read: {error}")))?;
+    let origin = if args.file == Path::new("-") { "standard input".into() } else { args.file.display().to_string() };
+    let text = super::text_of(&args.file)?;
     let sweep = super::parsed(Sweep::parse(&text, &origin), (&text, &args.file), "sweep")?;
     let threads = threads(args.threads);
     let mut plan = plan(&sweep, &args.file, threads)?;
@@ -25,7 +23,8 @@ pub fn run(args: SweepArgs) -> Result<(), Failure> {
         plan.refused.iter().for_each(|refusal| output::remark(&format!("not run: {refusal}")));
     }
     let Some(folder) = args.output.filter(|_| !args.plan) else {
-        return output::print(&format!("{}\n{} runs\n", sweep.title(), plan.runs.len()));
+        let runs = if plan.runs.len() == 1 { "1 run".into() } else { format!("{} runs", plan.runs.len()) };
+        return output::print(&format!("{}\n{runs}\n", sweep.title()));
     };
     files::check_folder(&folder)?;
     // Before this an interrupt ends the program: half a plan would be another sweep.
@@ -59,7 +58,7 @@ pub fn run(args: SweepArgs) -> Result<(), Failure> {
 fn plan(sweep: &Sweep, file: &Path, threads: usize) -> Result<Plan, VenueError> {
     let folder = file.parent().unwrap_or(Path::new(""));
     let scenario = |name: &str| load_beside(folder, name).map_err(|error| error.to_string());
-    Plan::new(sweep, &scenario, threads)
+    Plan::new(sweep, &scenario, folder, threads)
 }
 
 /// What came of it, in a line.

@@ -41,7 +41,7 @@ fn paragraph(place: &Support) -> String {
     let line = |what: &str, text: &str| wrap(&format!("  {what:<PROPERTIES$}"), PROPERTIES + 2, text);
     let works = match &place.works {
         Ok(what) => line("works", what),
-        Err(why) => line("does not", why),
+        Err(why) => line("not working", why),
     };
     let holds: String = place.holds.iter().map(|(what, text)| line(what, text)).collect();
     format!("{name}\n{works}{holds}")

@@ -61,7 +61,7 @@ fn files_that_are_not_there_or_not_to_be_written() {
     lab.write("events.txt", PERF);
     let cases: [(&[&str], i32, &str); 5] = [
         (&["import", "none.txt"], 2, "none.txt: the file cannot be read"),
-        (&["import", "."], 2, ".: this is no file"),
+        (&["import", "."], 2, ".: this is not a file"),
         (&["import", "events.txt", "-o", "trace.json"], 2, "trace.json: unknown kind of trace file"),
         (&["import", "events.txt", "-o", "events.txt"], 2, "would replace the recording"),
         (&["import", "events.txt", "-o", "none/trace.txt"], 2, "none/trace.txt: cannot write the trace"),

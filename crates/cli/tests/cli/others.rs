@@ -42,7 +42,7 @@ fn lab() -> Lab {
 const RUN: [&str; 6] = ["run", "busy.toml", "--policy", "kernel", "--venue", "host"];
 
 fn number(value: &Value) -> f64 {
-    value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
+    value.as_f64().unwrap_or_else(|| panic!("{value} is not a number"))
 }
 
 /// A neighbour with the same right to each CPU has half of it under a fair scheduler; a fifth is left for what else this

@@ -36,7 +36,10 @@ fn what_is_not_told_is_refused_after_as_many_blocks_as_are_allowed() {
     assert_eq!(question["tables"][0]["rows"][1]["cells"][1], serde_json::Value::Null);
     let shown = lab.run(&[&SIM[..], &["--blocks", "2", "--most-blocks", "2", "--export", "tables.md"]].concat());
     let tables = std::fs::read_to_string(lab.path("tables.md")).unwrap();
-    assert!(tables.starts_with("    schedlab overhead --venue sim ") && tables.contains("## overhead: By the number of tasks"));
+    assert!(
+        tables.starts_with("    schedlab overhead --venue sim ")
+            && tables.contains("## overhead: By the number of tasks")
+    );
     assert!(shown.err.contains("inconclusive: 2 estimates do not differ from zero"), "{}", shown.err);
     assert!(shown.out.lines().all(|line| line.chars().count() <= 80), "{}", shown.out);
 }

@@ -200,7 +200,7 @@ fn a_metric_that_is_none_is_told_where_it_stands() {
         ("metric = \"response_ns.p99\"", "it is one of a role: `roles.NAME.response_ns.p99`"),
         (
             "metric = \"roles.job.cpu_share\", unit = \"ms\"",
-            "`roles.job.cpu_share` is no number in `ms`: its unit is fraction",
+            "`roles.job.cpu_share` is not a number in `ms`: its unit is fraction",
         ),
     ] {
         lab.write("s.toml", study(column));

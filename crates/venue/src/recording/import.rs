@@ -59,7 +59,7 @@ pub fn import(place: &Place, trace: &Path, role_by: RoleBy) -> Result<Recording,
 /// Checks both paths before anything is read.
 fn check(file: &Path, trace: &Path) -> Result<(), RecordError> {
     if file.is_dir() {
-        let what = "this is no file; save the recording to one first";
+        let what = "this is not a file; save the recording to one first";
         return Err(Error::Foreign { place: Place::of(file), what: what.into() }.into());
     }
     if let (Ok(file), Ok(trace)) = (file.canonicalize(), trace.canonicalize())

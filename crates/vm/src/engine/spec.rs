@@ -78,7 +78,8 @@ impl FromStr for EngineSpec {
         let named = EngineSpec::all().into_iter().find(|spec| spec.engine().name() == name);
         let mut spec = named.ok_or_else(|| format!("there is no engine `{name}`; take qemu, bochs or kvm"))?;
         for setting in settings.into_iter().flat_map(|settings| settings.split(',')) {
-            let pair = setting.split_once('=').ok_or_else(|| format!("`{setting}` is no setting; write name=value"))?;
+            let pair =
+                setting.split_once('=').ok_or_else(|| format!("`{setting}` is not a setting; write name=value"))?;
             spec.set(pair.0, pair.1)?;
         }
         Ok(spec)
@@ -103,7 +104,7 @@ mod tests {
         assert_eq!(error("xen"), "there is no engine `xen`; take qemu, bochs or kvm");
         assert_eq!(error("qemu:shift=11"), "shift is a number from 0 to 10, not `11`");
         assert!(error("qemu:ips=5").starts_with("qemu has no setting `ips`; it has shift"));
-        assert_eq!(error("bochs:fast"), "`fast` is no setting; write name=value");
+        assert_eq!(error("bochs:fast"), "`fast` is not a setting; write name=value");
     }
 
     #[test]

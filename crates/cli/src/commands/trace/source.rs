@@ -20,7 +20,7 @@ pub struct Source<'a> {
 impl<'a> Source<'a> {
     /// Reads the header.
     pub fn open(path: &'a Path) -> Result<Source<'a>, Failure> {
-        let reader = Reader::open(path)?;
+        let reader = Reader::open(path).map_err(crate::commands::not_a_trace(path))?;
         Ok(Source { path, format: reader.format(), header: reader.header().clone() })
     }
 

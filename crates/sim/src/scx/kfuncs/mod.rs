@@ -61,7 +61,7 @@ impl Call<'_, '_> {
     fn may_sleep(&mut self, function: &str) -> Option<()> {
         if let Some(op) = self.core.running_op.filter(|op| self.core.sleepable >> *op as u8 & 1 == 0) {
             let name = op.name();
-            let text = format!("calls {function}, which may sleep, from a section that is no struct_ops.s/{name}");
+            let text = format!("calls {function}, which may sleep, from a section that is not struct_ops.s/{name}");
             return self.check.fail(text);
         }
         self.check.may_sleep(function)
