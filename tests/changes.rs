@@ -266,7 +266,7 @@ fn what_cannot_be_is_refused() {
         ("", "", "this changes nothing"),
         ("", "nice = 20", "nice 20 does not exist"),
         ("", "cpus = \"1-2\"", "there is no CPU 2: the machine's CPUs are 0-1"),
-        ("class = \"fifo:3\"\n", "nice = 1", "means nothing in the classes fifo and rr"),
+        ("class = \"fifo:3\"\n", "nice = 1", "means nothing in the classes fifo, rr and deadline"),
         ("start_on = 1\n", "cpus = \"0\"", "write cpus = \"1\" instead of `start_on`"),
     ] {
         let why = fault(task, set);

@@ -149,7 +149,7 @@ impl Notation for Class {
             Class::RoundRobin(priority) => format!("rr:{priority}"),
             Class::Deadline(reservation) => {
                 let (runtime, deadline, period) = (reservation.runtime(), reservation.deadline(), reservation.period());
-                let deadline = (deadline != period).then(|| format!("/{deadline}")).unwrap_or_default();
+                let deadline = if deadline == period { String::new() } else { format!("/{deadline}") };
                 format!("deadline:{runtime}{deadline}/{period}")
             }
         }
