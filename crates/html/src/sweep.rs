@@ -49,7 +49,6 @@ pub fn of_sweep(title: &str, measured: &Measured, provenance: Provenance) -> Doc
         lead,
         sections,
         provenance: Provenance { facts, ..provenance },
-        ..Document::default()
     }
 }
 

@@ -37,7 +37,7 @@ pub fn run(args: &CheckArgs) -> Result<(), Failure> {
         counted(header.cpus.into(), "CPU"),
         header.seed,
         counted(findings.events, "event"),
-        counted(findings.tasks as u64, "task"),
+        counted(findings.tasks, "task"),
     );
     if header.lost > 0 {
         text += &format!(", {} events lost", header.lost);
