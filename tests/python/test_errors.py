@@ -36,7 +36,9 @@ def test_the_line_is_that_of_the_command_line(command_line: CommandLine) -> None
     wrong = command_line.folder / "wrong.toml"
     wrong.write_text('name = "w"\n[[task]]\nname = "t"\nloop = [{ compite = "1ms" }]\n')
     same(lambda: schedlab.run(wrong, "rr"), InputError, "run", str(wrong), "--policy", "rr")
-    same(lambda: schedlab.read_trace(wrong), InputError, "trace", str(wrong))
+    words = command_line.folder / "words.txt"
+    words.write_text("words\n")
+    same(lambda: schedlab.read_trace(words), InputError, "trace", str(words))
     same(lambda: schedlab.read_trace("no.parquet"), NotFoundError, "trace", "no.parquet")
     same(lambda: schedlab.sweep("no.toml", "out"), NotFoundError, "sweep", "no.toml", "-o", "out")
 
@@ -82,8 +84,8 @@ def test_what_is_missing_says_whether_it_is_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "kind", "line"),
     [
-        ({"run": {"duration": math.nan}}, ValueError, "scenario.run.duration: NaN is no number"),
-        ({"run": {"duration": math.inf}}, ValueError, "scenario.run.duration: inf is no number"),
+        ({"run": {"duration": math.nan}}, ValueError, "scenario.run.duration: NaN is not a number"),
+        ({"run": {"duration": math.inf}}, ValueError, "scenario.run.duration: inf is not a number"),
         ({"task": [{"name": "t", "count": 1 << 80}]}, ValueError, "scenario.task[0].count: 1208925819614629174706176"),
         ({"task": [{"name": {1, 2}}]}, TypeError, "scenario.task[0].name: a number, a text"),
         ({"task": [{3: "t"}]}, TypeError, "scenario.task[0]: a key is a text, not int"),

@@ -55,7 +55,7 @@ def test_columns_and_types_are_the_same_for_any_data(small: dict[str, Any], limi
         schemas = [getattr(result, name).to_pyarrow().schema for result in (one, other, limits)]
         assert schemas[0] == schemas[1] == schemas[2], name
     assert len(one.theory) == len(one.control_groups) == 0 < len(other.theory)
-    assert one.cpus.columns[:10] == other.cpus.columns[:10] and one.cpus.columns[10] == "runnable.1"
+    assert one.cpus.columns[:10] == other.cpus.columns[:10] and one.cpus.columns[10].startswith("runnable.")
     assert one.means.to_polars().schema["low"] == polars.Float64, "with one run all are null"
 
 
