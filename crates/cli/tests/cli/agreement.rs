@@ -130,7 +130,7 @@ fn what_cannot_be_judged_is_one_line() {
         (&["--policy", "ps"], "policy ps cannot be run in the venue `vm`"),
         (&["--policy", "rr", "--max-seeds", "2"], "--max-seeds 2 is less than the 3 seeds"),
         (&["--policy", "rr", "--length", "4", "--max-length", "3"], "--max-length 3 is less than --length 4"),
-        (&["--policy", "rr", "--copies", "1"], "1 is not in 2.."),
+        (&["--policy", "rr", "--copies", "1"], "1 is not between 2 and"),
         (&["--policy", "rr", "--machine", "m.toml"], "--machine is for --venue host"),
         (&["--policy", "rr", "--markdown", "page.md"], "write FILE#NAME"),
         (&["--policy", "rr", "--markdown", "page.md#one"], "one line `<!-- schedlab agreement: one -->`"),

@@ -68,7 +68,7 @@ fn wrong_questions_are_one_line() {
         (&["queue", "--at", "3s"], "t.parquet: none of the tasks that were asked for was woken from 3s on"),
         (&["timeline", "--from", "1s", "--to", "1s"], "there is no time from 1s to 1s"),
         (&["latency", "--from", "5s"], "there is nothing from 5s on; the run ends at 2s"),
-        (&["queue", "--limit", "0"], "0 is not in 1.."),
+        (&["queue", "--limit", "0"], "0 is not between 1 and 10000"),
         (&["queue", "--at", "1s", "--from", "1s"], "cannot be used with"),
     ];
     for (view, part) in cases {
