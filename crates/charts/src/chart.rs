@@ -360,7 +360,7 @@ pub(crate) fn each_encoding(value: &mut Value, change: &mut dyn FnMut(&mut Map<S
     }
 }
 
-/// An expression for a label of at most so many letters: names differ at their ends, so what is too much is left out of
+/// An expression that cuts a label to a number of letters: names differ at their ends, so what is too much is left out of
 /// the middle.
 fn cut_within(letters: usize) -> String {
     let half = letters.saturating_sub(1) / 2;

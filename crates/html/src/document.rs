@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// Names of so many letters are shown whole.
+/// Names up to this number of letters are shown whole.
 const SHORT_NAME: usize = 16;
 
 /// The heads of columns that hold names. Scenarios and recordings give these, so that they may be of any length.

@@ -21,7 +21,7 @@ pub fn of_gate(report: &Report, provenance: Provenance) -> Document {
     let (open, rest): (Vec<&Check>, Vec<&Check>) = report.checks.iter().partition(|check| check.is_worth_a_look());
     let facts = vec![("schedlab".to_string(), report.schedlab.clone())];
     let tables = |checks: &[&Check]| cases(checks).iter().map(|(name, checks)| view(name, checks)).collect::<Vec<_>>();
-    // What the cautions say stands at the top already.
+    // The cautions are at the top already.
     let remarks = report.remarks().into_iter().filter(|remark| !report.cautions.contains(remark));
     let [open_heads, all_heads] = [
         ("changes", "What changed", "Change of each value from its baseline or other reference"),

@@ -9,7 +9,7 @@ use schedlab_views::course::Course;
 use schedlab_views::usage::{GroupUsage, Usage};
 use serde_json::{Value, json};
 
-/// Intervals of so many runs are reliable.
+/// Intervals of this number of runs are reliable.
 const ENOUGH_RUNS: u32 = 30;
 
 /// How the times of roles are distributed; none where none are known. `of` picks the curve.
@@ -193,7 +193,7 @@ pub fn for_people(unit: Unit) -> (f64, &'static str) {
     }
 }
 
-/// How results of so many runs become surer.
+/// How to get surer results than a number of runs gives.
 pub fn more_runs(runs: u32) -> String {
     match runs {
         1 => format!("Get intervals: repeat with `--runs {ENOUGH_RUNS}`."),

@@ -10,7 +10,7 @@ use schedlab_model::outcome::{Outcome, RoleView};
 /// With fewer runs than this intervals are unreliable.
 pub const FEWEST_RUNS: u32 = 10;
 
-/// What is to be known of the intervals over so many runs; nothing of enough runs, and of one, which has none.
+/// The caution about intervals over too few runs. One run has no interval, and enough runs need no caution.
 pub fn few_runs(runs: u32) -> Option<String> {
     (2..FEWEST_RUNS)
         .contains(&runs)

@@ -21,7 +21,7 @@ const EQUAL: f64 = 1e-9;
 /// Smaller parts are shown in tenths of a percent, larger ones in whole percent.
 const LEAST_WHOLE_PERCENT: f64 = 10.0;
 
-/// Ratios below this are shown as one part of so many.
+/// Ratios below this are shown as a fraction: one part of a whole number.
 const LEAST_IN_PERCENT: f64 = 0.1;
 
 /// Up to this a ratio may be shown so.

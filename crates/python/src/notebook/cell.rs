@@ -40,7 +40,7 @@ impl Cell {
     }
 }
 
-/// The first values of a column, at most so many.
+/// The first values of a column, up to a number of them.
 pub fn cells(batches: &[RecordBatch], index: usize, most: usize) -> Vec<Cell> {
     let of_batch = |batch: &RecordBatch| {
         let array = batch.column(index).clone();
