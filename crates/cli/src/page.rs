@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::files;
-use schedlab_html::{Document, of_comparison};
+use schedlab_html::{Document, of_comparison, quoted};
 use schedlab_job::{Done, Job};
 use schedlab_report::comparison::Comparison;
 use std::path::Path;
@@ -21,23 +21,4 @@ pub fn write_comparison(file: &Path, comparison: &Comparison, job: &Job, done: &
 pub fn command() -> String {
     let words = std::env::args_os().skip(1).map(|word| quoted(&word.to_string_lossy()));
     std::iter::once("schedlab".to_string()).chain(words).collect::<Vec<_>>().join(" ")
-}
-
-fn quoted(word: &str) -> String {
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./,:=@+%".contains(letter);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.into(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_are_quoted_where_a_shell_needs_it() {
-        assert_eq!(quoted("rr:quantum=5ms,cfs"), "rr:quantum=5ms,cfs");
-        assert_eq!([quoted("a b"), quoted("it's"), quoted("")], ["'a b'", "'it'\\''s'", "''"]);
-    }
 }

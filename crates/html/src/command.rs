@@ -68,7 +68,7 @@ mod tests {
         let odd = quoted("my 'own' gate.toml");
         assert_eq!(odd, r"'my '\''own'\'' gate.toml'");
         assert_eq!(subject(&format!("schedlab gate {odd} --all"), "gate"), Some(odd));
-        assert_eq!([quoted("rr:quantum=5ms"), quoted("")], ["rr:quantum=5ms", "''"]);
+        assert_eq!([quoted("rr:quantum=5ms,cfs"), quoted("a b"), quoted("")], ["rr:quantum=5ms,cfs", "'a b'", "''"]);
         let unknown = ["schedlab run --policy rr a.toml", "schedlab compare a.toml --policy rr", "schedlab run", ""];
         assert!(unknown.into_iter().all(|command| subject(command, "run").is_none()));
     }
