@@ -50,12 +50,12 @@ fn what_is_passed_is_what_it_is_passed_as() {
             (4, "as a task_struct, which it does not hold"),
             (5, "as a task_struct, which it does not hold"),
             (6, "as a task_struct, which it does not hold"),
-            (7, "at last task_struct"),
+            (7, "at last a task_struct"),
             (8, "as a cgroup, which it is not"),
-            (9, "at last cgroup"),
+            (9, "at last a cgroup"),
             (10, "as a bpf_cpumask, which it does not hold"),
-            (11, "as an object of its own, which it is not"),
-            (12, "as a object of its own, which it does not hold"),
+            (11, "as a local object, which it is not"),
+            (12, "as a local object, which it does not hold"),
             (13, "as a bpf_list_head, which it is not"),
             (14, "as a bpf_rb_root, which it is not"),
             (15, "as a record of a ring buffer, which it does not hold"),
@@ -66,10 +66,10 @@ fn what_is_passed_is_what_it_is_passed_as() {
             (20, "as a bpf_cpumask, which it does not hold"),
             (21, "as a bpf_cpumask, which it does not hold"),
             (22, "as a bpf_cpumask, which it does not hold"),
-            (24, "at last bpf_iter_bits"),
+            (24, "at last a bpf_iter_bits"),
             (25, "as a task, which it is not"),
             (26, "as a bpf_cpumask, which it is not"),
-            (27, "as a object of its own, which it does not hold"),
+            (27, "as a local object, which it does not hold"),
             (28, "as a cpumask, which it is not"),
         ],
     );
@@ -91,7 +91,7 @@ fn work_ends() {
 #[test]
 fn memory_has_a_limit() {
     end_in(&[Executor::Machine], &[201, 203, 205].map(|attack| (attack, "takes too much memory")));
-    end_in(BOTH, &[(204, "pages of arenas needs"), (210, "as an object of its own, which it is not")]);
+    end_in(BOTH, &[(204, "pages of arenas needs"), (210, "as a local object, which it is not")]);
     end_in(BOTH, &[207, 208, 209].map(|attack| (attack, "holds too many references")));
     // Small objects take longer to make than a call may last.
     end_in(&[Executor::Machine], &[202, 206].map(|attack| (attack, "does not end")));

@@ -425,7 +425,7 @@ impl Check<'_> {
         let base = memory.element(address).filter(|(content, _)| *content == Content::Objects).map(|(_, base)| base);
         match base.and_then(|base| Some(Own { base, ty: heap.type_of(base)? })) {
             Some(own) => Some(own),
-            None => self.fail(format!("passes {address:#x} as an object of its own, which it is not")),
+            None => self.fail(format!("passes {address:#x} as a local object, which it is not")),
         }
     }
 }

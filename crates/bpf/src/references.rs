@@ -52,7 +52,7 @@ impl Held {
     pub fn name(&self) -> &'static str {
         match *self {
             Held::Kernel(name) => name,
-            Held::Object => "object of its own",
+            Held::Object => "local object",
             Held::Record(_) => "record of a ring buffer",
             Held::Bits(_) => "bpf_iter_bits",
             Held::Iterator(name, _) => name,

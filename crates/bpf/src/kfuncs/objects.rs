@@ -69,7 +69,7 @@ host_functions! {
     /// `bpf_obj_drop_impl(object, meta)`: drops a reference.
     fn drop(call, object: u64) {
         let object = call.own_object(object)?;
-        call.give_up(object.base, "object of its own", |held| *held == Held::Object)?;
+        call.give_up(object.base, "local object", |held| *held == Held::Object)?;
         drop_one(call, object.base)
     }
 
@@ -191,7 +191,7 @@ fn push<const TREE: bool>(
     node: Node<TREE>,
     position: usize,
 ) -> Option<u64> {
-    call.give_up(node.object.base, "object of its own", |held| *held == Held::Object)?;
+    call.give_up(node.object.base, "local object", |held| *held == Held::Object)?;
     let heap = &mut call.vm().heap;
     let moved = heap.members(head).map_or(0, |members| members.len().saturating_sub(position).min(position));
     if !heap.insert(head, position, node.address) {

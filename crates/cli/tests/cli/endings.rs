@@ -150,7 +150,7 @@ fn all_commands_know_such_runs() {
         lab.out(&["run", "once.toml", "--policy", "rr", "--trace", "t.parquet", "--trace", "t.pftrace", "--quiet"]);
     assert!(run.starts_with("once under rr: 60ms on 1 CPU in sim"), "{run}");
     for trace in ["t.parquet", "t.pftrace"] {
-        assert!(lab.out(&["check", trace]).contains(", 60ms on 1 CPUs"), "{trace}");
+        assert!(lab.out(&["check", trace]).contains(", 60ms on 1 CPU"), "{trace}");
     }
     lab.write(
         "sweep.toml",

@@ -89,10 +89,10 @@ fn what_is_no_program_is_refused_before_anything_starts() {
     fs::set_permissions(lab.path("script"), fs::Permissions::from_mode(0o755)).unwrap();
     for (venue, policy, why) in [
         ("vm", "exec:./no-such-scheduler", "policy exec:./no-such-scheduler: "),
-        ("vm", "exec:./script", "script is no program for this machine; scripts are not taken"),
+        ("vm", "exec:./script", "script is not a program for this machine; scripts are not taken"),
         ("vm", "exec:", "the name is missing"),
         ("vm", "exec:true 'a", "a quotation mark is not closed"),
-        ("sim", "exec:./script", "script is no program for this machine; scripts are not taken"),
+        ("sim", "exec:./script", "script is not a program for this machine; scripts are not taken"),
         ("vm", "exec-once:true", "cannot be run in the venue `vm`"),
     ] {
         let output = lab.run(&["run", "small.toml", "--venue", venue, "--policy", policy]);
