@@ -9,6 +9,7 @@ mod families;
 mod generate;
 mod guard;
 mod hotplug;
+mod instants;
 mod lab;
 mod laws;
 mod locks;

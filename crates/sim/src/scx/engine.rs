@@ -89,12 +89,14 @@ impl Sim {
         self.core.world.now_ns = at;
         if timer_at <= cpu_at {
             let due = self.core.world.timers.pop().expect("a timer is due");
+            self.gathers = due.is_interrupt() && self.core.world.timers.interrupts_at(at);
             if let Some(wake) = Wake::by(due) {
                 self.wake(wake);
             } else if let Some(due) = self.core.world.due(due) {
                 self.scheduler_timer(due);
             }
         } else {
+            self.gathers = false;
             self.cpu_event(cpu);
         }
         self.settle();
@@ -227,15 +229,19 @@ impl Sim {
     /// Whether something is left to do at this instant.
     #[inline]
     fn has_more_to_do(&self) -> bool {
-        self.core.active.len() | self.slices_over.len() != 0 || self.has_more_before_steps()
+        self.core.active.len() | self.slices_over.len() != 0 || self.has_to_arrive() || self.is_asked_to_choose()
     }
 
-    /// Whether something is left that comes before the next step of a task.
+    /// Whether tasks are left that are to be runnable.
     #[inline]
-    fn has_more_before_steps(&self) -> bool {
-        let core = &self.core;
-        let asked_for = core.resched.len() | core.kicks.len() | core.reenqueue.len();
-        asked_for | core.world.wakes.len() | core.world.births.len() != 0
+    fn has_to_arrive(&self) -> bool {
+        self.core.world.wakes.len() | self.core.world.births.len() != 0
+    }
+
+    /// Whether CPUs are asked for something that comes before the next step of a task.
+    #[inline]
+    fn is_asked_to_choose(&self) -> bool {
+        self.core.resched.len() | self.core.kicks.len() | self.core.reenqueue.len() != 0
     }
 
     #[inline(always)]
@@ -251,8 +257,12 @@ impl Sim {
             if let Some(unrest) = self.restless.goes_on(&self.core.world) {
                 return self.end_restlessness(unrest);
             }
-            if self.has_more_before_steps() {
-                self.do_before_steps();
+            if self.has_to_arrive() {
+                self.do_arrival();
+            } else if self.gathers {
+                return;
+            } else if self.is_asked_to_choose() {
+                self.do_as_asked();
             } else if let Some(cpu) = self.core.active.pop_front() {
                 self.do_steps(cpu);
             } else if let Some(cpu) = self.slices_over.pop() {
@@ -281,13 +291,18 @@ impl Sim {
         }
     }
 
-    /// Does the first of what comes before the next step of a task.
-    fn do_before_steps(&mut self) {
+    /// The next task that is to be runnable is.
+    fn do_arrival(&mut self) {
         if let Some(wake) = self.core.world.wakes.pop_front() {
             self.wake(wake);
         } else if let Some(birth) = self.core.world.births.pop_front() {
             self.give_birth(birth);
-        } else if let Some(cpu) = self.core.resched.pop_front() {
+        }
+    }
+
+    /// Does the first of what CPUs are asked for.
+    fn do_as_asked(&mut self) {
+        if let Some(cpu) = self.core.resched.pop_front() {
             self.choose(cpu);
         } else if let Some(asked) = self.core.reenqueue.pop_front() {
             self.reenqueue(asked);

@@ -2,7 +2,7 @@
 //! `do_enqueue_task`).
 
 use super::consts::*;
-use super::cpu::NONE;
+use super::cpu::{Cpu, NONE};
 use super::entity::{Custody, Direct, State};
 use super::ops::Op;
 use super::policy::Sim;
@@ -94,12 +94,13 @@ impl Sim {
         }
     }
 
-    /// The CPU that wakes a task interrupts the one to which the task goes, if that is another one and idle. That one reacts when it
-    /// is interrupted.
+    /// The CPU that wakes a task interrupts the one to which the task goes, if that is another one and idle, and was not interrupted
+    /// before for another task (`__smp_call_single_queue`). That one reacts when it is interrupted.
     #[inline(always)]
     fn pay_interrupt_of(&mut self, cpu: u32, here: u32) {
         let cost_ns = self.core.machine.costs.wakeup_remote.ns();
-        if cost_ns > 0 && cpu != here && self.core.cpu(cpu).current == NONE {
+        let is_asleep = |other: &Cpu| other.current == NONE && !other.need_resched;
+        if cost_ns > 0 && cpu != here && is_asleep(self.core.cpu(cpu)) {
             self.core.pay(here, Overhead::Wakeup, cost_ns);
             self.core.told_ns = self.core.cpu(here).accounted_ns;
         }

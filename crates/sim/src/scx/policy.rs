@@ -97,6 +97,9 @@ pub struct Sim {
     pub interrupt_at: u64,
     /// Whether what follows at this instant was interrupted for that.
     pub is_interrupted: bool,
+    /// Whether more tasks wake by interrupts at this instant: an interrupt wakes all whose time has come before its CPU chooses
+    /// (`hrtimer_interrupt`).
+    pub(super) gathers: bool,
     /// Finds a policy that lets no time go by.
     pub restless: Restless,
     /// For each role the process number and the address of its first task.
@@ -147,6 +150,7 @@ impl Sim {
             halt: None,
             interrupt_at: 0,
             is_interrupted: false,
+            gathers: false,
             restless: Restless::default(),
             leaders: vec![None; roles],
             memory_maps,

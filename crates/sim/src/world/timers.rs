@@ -2,7 +2,7 @@
 //!
 //! The order of simultaneous events is part of the simulator's specification: (time, class, sequence), where the
 //! classes are those of [`Class`] in their order, and after all of them the CPUs by number. A wake-up at the very end
-//! of a slice therefore happens before the slice ends.
+//! of a slice therefore happens before the slice ends. CPUs choose after the interrupts that come one after the other at an instant.
 
 use schedlab_model::ids::CpuId;
 
@@ -65,6 +65,12 @@ impl Due {
             Due::Policy(..) => Class::Policy,
             Due::Watchdog => Class::Watchdog,
         }
+    }
+
+    /// Whether it interrupts a CPU to wake tasks.
+    #[inline]
+    pub fn is_interrupt(self) -> bool {
+        matches!(self, Due::Timer(_) | Due::Device(_) | Due::Messages(_))
     }
 }
 
@@ -178,13 +184,24 @@ impl Timers {
         if self.first == NEVER { u64::MAX } else { self.first >> CLASS_BITS }
     }
 
-    /// Takes the next timer.
+    /// Whether the next timer is due now, at this instant, and interrupts a CPU.
     #[inline]
-    pub fn pop(&mut self) -> Option<Due> {
+    pub fn interrupts_at(&mut self, now_ns: u64) -> bool {
+        self.next_ns() == now_ns && self.next().is_some_and(|entry| entry.due.is_interrupt())
+    }
+
+    /// The next timer, which is due now.
+    fn next(&mut self) -> Option<Entry> {
         if self.head == self.sorted.len() {
             self.refill();
         }
-        let entry = *self.sorted.get(self.head)?;
+        self.sorted.get(self.head).copied()
+    }
+
+    /// Takes the next timer.
+    #[inline]
+    pub fn pop(&mut self) -> Option<Due> {
+        let entry = self.next()?;
         self.head += 1;
         self.first = self.next_key();
         if self.head >= GAP {
