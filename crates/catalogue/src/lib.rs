@@ -161,8 +161,8 @@ pub struct StudyFile {
     pub text: String,
     /// What errors call it.
     pub origin: String,
-    /// Where its scenarios are looked for.
-    folder: PathBuf,
+    /// Where its scenarios and files of policies are looked for.
+    pub folder: PathBuf,
 }
 
 impl StudyFile {

@@ -8,6 +8,7 @@ use schedlab_report::theory::draws;
 use schedlab_venue::{Policy, VenueError, VenueName};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 use toml::{Table, Value};
 
@@ -95,8 +96,8 @@ pub struct Experiment {
 }
 
 impl Experiment {
-    /// What a study asks for. `scenario` finds scenarios that are not in it; `text` is its file, for the places of
-    /// errors.
+    /// What a study asks for. `scenario` finds scenarios that are not in it, and files of policies count from `folder`;
+    /// `text` is the study's file, for the places of errors.
     ///
     /// # Errors
     ///
@@ -105,7 +106,7 @@ impl Experiment {
         study: &Study,
         (text, origin): (&str, &str),
         variant: Variant,
-        scenario: &dyn Fn(&str) -> Result<Scenario, String>,
+        (folder, scenario): (&Path, &dyn Fn(&str) -> Result<Scenario, String>),
     ) -> Result<Experiment, VenueError> {
         let mut experiment = Experiment { variant, cases: Vec::new(), axes: BTreeMap::new(), left_out: Vec::new() };
         let mut policies = BTreeMap::new();
@@ -132,7 +133,8 @@ impl Experiment {
                 for policy in run.policy.all() {
                     if !policies.contains_key(policy) {
                         let spec = PolicySpec::parse(policy).map_err(|error| at("policy", error.to_string()))?;
-                        let found = Policy::find(&spec).map_err(|error| at("policy", error.to_string()))?;
+                        let found =
+                            Policy::find(&spec.beside(folder)).map_err(|error| at("policy", error.to_string()))?;
                         policies.insert(policy.clone(), found);
                     }
                 }

@@ -10,6 +10,7 @@ use schedlab_model::time::Time;
 use schedlab_study::{CaseOutcome, Experiment, Page, Study, Variant, carry_out};
 use schedlab_venue::Monitor;
 use serde_json::json;
+use std::path::Path;
 use std::sync::Arc;
 
 /// What the study calls itself.
@@ -27,7 +28,8 @@ pub fn run(args: OverheadArgs) -> Result<(), Failure> {
     let text = study(&args);
     let parsed = Study::parse(&text, NAME)?;
     let none = |name: &str| -> Result<Scenario, String> { Err(format!("there is no scenario `{name}`")) };
-    let experiment = Experiment::plan(&parsed, (&text, NAME), Variant { seeds: 1, ..Variant::default() }, &none)?;
+    let experiment =
+        Experiment::plan(&parsed, (&text, NAME), Variant { seeds: 1, ..Variant::default() }, (Path::new(""), &none))?;
     let monitor = Arc::new(Monitor::default());
     interrupt::watch(&monitor)?;
     // Nothing is kept: the question is about the present.

@@ -32,6 +32,16 @@ fn the_example_of_the_reference_runs_and_writes_what_it_says() {
 }
 
 #[test]
+fn files_of_policies_count_from_the_folder_of_the_study() {
+    let lab = Lab::new();
+    lab.write("papers/mine.bpf.c", include_str!("../../../../policies/fcfs/fcfs.bpf.c"));
+    lab.write("papers/shares.toml", example().replace("\"linux-o1\"", "\"mine.bpf.c\""));
+    let study = lab.run(&["study", "papers/shares.toml", "--quiet"]);
+    assert!(study.out.contains("The value holds."), "{}{}", study.out, study.err);
+    assert!(lab.run(&["study", "papers/shares.toml", "--questions"]).out.contains("holds"));
+}
+
+#[test]
 fn the_exit_code_tells_what_differs_and_what_was_not_run() {
     let lab = Lab::new();
     lab.write("differs.toml", example().replace("published = 24.7", "published = 50"));

@@ -18,6 +18,7 @@ use schedlab_report::comparison::{Candidate, Comparison};
 use schedlab_study::{Experiment, Page as StudyPage, Study, Variant, carry_out};
 use schedlab_venue::{Monitor, Policy, Request, Run, SimVenue, Venue};
 use std::ffi::OsStr;
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -136,7 +137,8 @@ differs = "the number was made up"
 pub fn study_page() -> String {
     let study = Study::parse(STUDY, "small.toml").unwrap();
     let none = |name: &str| -> Result<Scenario, String> { Err(format!("there is no scenario `{name}`")) };
-    let experiment = Experiment::plan(&study, (STUDY, "small.toml"), Variant::default(), &none).unwrap();
+    let experiment =
+        Experiment::plan(&study, (STUDY, "small.toml"), Variant::default(), (Path::new(""), &none)).unwrap();
     let outcomes = carry_out(&experiment, &Runner::new(None, 2, &Monitor::default()));
     of_study(&StudyPage::new(&study, &experiment, &outcomes), STUDY, "schedlab study small.toml").html()
 }
