@@ -55,6 +55,14 @@ fn so_are_tasks_that_devices_have_served() {
     assert_eq!(turns(&lawful(&workload(1, &format!("{disks}{served}")), "rr").0), (6, 0));
 }
 
+/// One task has used up what it reserved, and another one sleeps, until the same instant.
+#[test]
+fn so_are_tasks_whose_reservations_begin_again() {
+    let tasks = "[[task]]\nname = \"sleeper\"\nclass = \"deadline:2ms/30ms\"\nonce = [{ sleep = \"20ms\" }, { compute = \"1ms\" }]\n\
+                 [[task]]\nname = \"rests\"\nclass = \"deadline:5ms/20ms\"\nonce = [{ compute = \"8ms\" }]\n";
+    assert_eq!(turns(&lawful(&workload(1, tasks), "rr").0), (4, 0));
+}
+
 /// An instant later is another instant.
 #[test]
 fn a_task_that_comes_later_takes_the_cpu() {

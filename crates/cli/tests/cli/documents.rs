@@ -54,18 +54,25 @@ fn commands(text: &str) -> impl Iterator<Item = &str> {
         .map(|line| line.strip_prefix("target/release/").unwrap_or(line))
 }
 
-/// What a reader has when a document speaks of it: the folders of the checkout, traces, a result.
-fn lab_of_a_reader(root: &Path) -> Lab {
+/// What a reader has made before a document speaks of it: traces, a result. They are the same for all documents.
+fn made_before() -> Vec<(String, Vec<u8>)> {
     let lab = Lab::new();
-    for folder in ["policies", "scenarios", "scores", "studies", "sweeps"] {
-        std::os::unix::fs::symlink(root.join(folder), lab.path(folder)).unwrap();
-    }
     for policy in ["cfs", "mlfq"] {
         let trace = format!("{policy}.parquet");
         lab.out(&["run", "moderate-load", "--policy", policy, "--duration", "2s", "--quiet", "--trace", &trace]);
     }
     let result = lab.out(&["run", "moderate-load", "--policy", "cfs", "--duration", "2s", "--quiet", "--json"]);
     lab.write("result.json", result);
+    lab.files().into_iter().map(|name| (name.clone(), fs::read(lab.path(&name)).unwrap())).collect()
+}
+
+/// A folder with that, and with the folders of the checkout.
+fn lab_of_a_reader(root: &Path, made: &[(String, Vec<u8>)]) -> Lab {
+    let lab = Lab::new();
+    for folder in ["policies", "scenarios", "scores", "studies", "sweeps"] {
+        std::os::unix::fs::symlink(root.join(folder), lab.path(folder)).unwrap();
+    }
+    made.iter().for_each(|(name, content)| lab.write(name, content));
     lab
 }
 
@@ -94,10 +101,10 @@ fn with_short_blocks(command: &str) -> String {
 #[test]
 fn commands_in_documents_work() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let mut tried = 0;
+    let (mut tried, made) = (0, made_before());
     for document in documents(&root) {
         let text = fs::read_to_string(&document).unwrap();
-        let lab = lab_of_a_reader(&root);
+        let lab = lab_of_a_reader(&root, &made);
         for command in commands(&text) {
             if command.contains("NAME") || NOT_TRIED.iter().any(|(part, _)| command.contains(part)) {
                 continue;

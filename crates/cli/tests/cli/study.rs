@@ -106,16 +106,21 @@ fn the_page_in_the_documents_is_what_a_run_gives() {
 #[test]
 fn one_question_can_be_run_and_all_are_listed() {
     let lab = Lab::new();
+    // What is kept is counted, so it is not that of other tests.
+    let out = |args: &[&str]| {
+        let output = lab.command(args).env("XDG_CACHE_HOME", lab.path("kept")).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
     let other = "\n[[question]]\nid = \"other\"\nasks = \"And alone?\"\n[[question.run]]\nname = \"alone\"\n\
                  scenario = \"hogs\"\npolicy = \"rr\"\n";
     lab.write("shares.toml", example() + other);
-    let before = lab.out(&["study", "shares.toml", "--questions"]);
+    let before = out(&["study", "shares.toml", "--questions"]);
     assert!(before.contains("weight") && before.contains("0 of 30 runs are kept"), "{before}");
-    let page = lab.out(&["study", "./shares.toml:weight", "-o", "results"]);
+    let page = out(&["study", "./shares.toml:weight", "-o", "results"]);
     assert!(page.contains("weight: ") && !page.contains("And alone?"), "{page}");
     let file = fs::read_to_string(lab.path("results/shares-weight.md")).unwrap();
     assert!(file.contains("Made by `schedlab study shares:weight`"), "{file}");
-    let after = lab.out(&["study", "shares.toml", "--questions"]);
+    let after = out(&["study", "shares.toml", "--questions"]);
     assert!(after.contains("The value holds.") && after.contains("0 of 5 runs are kept"), "{after}");
     let missing = lab.run(&["study", "shares.toml:wait"]);
     assert_eq!(missing.code, Some(2));

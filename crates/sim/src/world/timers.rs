@@ -67,10 +67,10 @@ impl Due {
         }
     }
 
-    /// Whether it interrupts a CPU to wake tasks.
+    /// Whether it interrupts a CPU to give tasks the right to run: by waking them, or by the next period of what they may use.
     #[inline]
     pub fn is_interrupt(self) -> bool {
-        matches!(self, Due::Timer(_) | Due::Device(_) | Due::Messages(_))
+        matches!(self, Due::Timer(_) | Due::Device(_) | Due::Messages(_) | Due::Replenish(_) | Due::RealtimePeriod)
     }
 }
 
