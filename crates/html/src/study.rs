@@ -200,7 +200,7 @@ fn published(row_of: &ValueRow) -> Option<Row> {
         Verdict::Holds => "holds",
         Verdict::Differs { .. } => "differs",
         Verdict::CannotTell { .. } | Verdict::Fitted { .. } => judged.verdict.words(),
-        Verdict::NotComparable { .. } | Verdict::NotRun { .. } => return None,
+        Verdict::RunSmaller { .. } | Verdict::NotComparable { .. } | Verdict::NotRun { .. } => return None,
     };
     Some(row(json!({
         "what": judged.what, "published": row_of.published(), "seen": seen, "unit": row_of.unit, "verdict": verdict,

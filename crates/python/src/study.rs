@@ -68,7 +68,7 @@ pub fn study(
     let cache = convert::cache(fresh);
     let page = interruptible(py, |monitor| {
         let origin = (file.text.as_str(), file.origin.as_str());
-        let experiment = Experiment::plan(&study, origin, variant, (&file.folder, &|name| file.scenario(name)))?;
+        let experiment = Experiment::plan(&study, origin, variant, &file.folder, &|name| file.scenario(name))?;
         let outcomes = carry_out(&experiment, &Runner::new(cache.as_ref(), threads, monitor));
         Ok(Page::new(&study, &experiment, &outcomes))
     })?;

@@ -93,6 +93,8 @@ pub struct Experiment {
     axes: BTreeMap<(String, String), Vec<Option<Value>>>,
     /// Runs that the quick version leaves out.
     pub left_out: Vec<String>,
+    /// Runs of which it makes fewer, or others.
+    pub smaller: Vec<String>,
 }
 
 impl Experiment {
@@ -106,9 +108,11 @@ impl Experiment {
         study: &Study,
         (text, origin): (&str, &str),
         variant: Variant,
-        (folder, scenario): (&Path, &dyn Fn(&str) -> Result<Scenario, String>),
+        folder: &Path,
+        scenario: &dyn Fn(&str) -> Result<Scenario, String>,
     ) -> Result<Experiment, VenueError> {
-        let mut experiment = Experiment { variant, cases: Vec::new(), axes: BTreeMap::new(), left_out: Vec::new() };
+        let mut experiment =
+            Experiment { variant, cases: Vec::new(), axes: BTreeMap::new(), left_out: Vec::new(), smaller: Vec::new() };
         let mut policies = BTreeMap::new();
         let only = variant.question.map(|number| &study.questions[number]);
         for (q, question) in study.questions.iter().enumerate() {
@@ -119,6 +123,9 @@ impl Experiment {
                 if variant.quick && run.quick.skip {
                     experiment.left_out.push(run.name.clone());
                     continue;
+                }
+                if variant.quick && run.quick.is_smaller() {
+                    experiment.smaller.push(run.name.clone());
                 }
                 let at = |key: &str, message: String| {
                     ScenarioError::at_path(origin, text, &format!("question[{q}].run[{r}].{key}"), message)

@@ -153,6 +153,15 @@ impl Bound {
     }
 }
 
+impl ValueSpec {
+    /// The runs on which its verdict rests: its own, that of its divisor, and the one that shows why it differs.
+    pub fn runs(&self) -> impl Iterator<Item = &String> {
+        let divisor = self.per.as_ref().and_then(|per| per.run.as_ref());
+        let proof = self.differs.as_ref().and_then(Difference::proof).and_then(|proof| proof.run.as_ref());
+        std::iter::once(&self.run).chain(divisor).chain(proof)
+    }
+}
+
 impl Difference {
     /// The reason.
     pub fn why(&self) -> &str {

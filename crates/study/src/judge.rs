@@ -79,8 +79,20 @@ impl Judge<'_> {
         }
     }
 
-    /// The reason for a difference stands where nothing has to show it, or what has to does.
+    /// A difference without a reason says nothing where the quick version makes a run smaller: it is of another run.
     fn differs(&self, published: &Published, at: &Table) -> Verdict {
+        let smaller = self.value.runs().find(|run| self.experiment.smaller.contains(run));
+        match (self.explained(published, at), smaller) {
+            (Verdict::Differs { reason: None, .. }, Some(run)) => {
+                let reason = format!("the quick version makes the run `{run}` smaller; the whole one decides");
+                Verdict::RunSmaller { reason }
+            }
+            (verdict, _) => verdict,
+        }
+    }
+
+    /// The reason for a difference stands where nothing has to show it, or what has to does.
+    fn explained(&self, published: &Published, at: &Table) -> Verdict {
         let difference = self.value.differs.as_ref();
         let why = difference.map(|difference| self.words.fill_or_keep(difference.why()));
         match difference.and_then(Difference::proof).and_then(|proof| self.prove(proof, published, at)) {

@@ -141,6 +141,13 @@ pub struct QuickRun {
     pub over: Table,
 }
 
+impl QuickRun {
+    /// Whether it makes fewer of the same runs, or others in their place: what they show may be something else.
+    pub fn is_smaller(&self) -> bool {
+        self.runs.is_some() || !self.set.is_empty()
+    }
+}
+
 /// A table with a row for each case of a run.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -533,15 +540,11 @@ impl Question {
     /// Whether anything of it looks at a run.
     pub fn looks_at(&self, run: &str) -> bool {
         let named = |runs: &OneOrMany| runs.all().iter().any(|name| name == run);
-        let shown = |value: &ValueSpec| value.differs.as_ref().and_then(Difference::proof).and_then(|p| p.run.clone());
-        let divisor = |value: &ValueSpec| value.per.as_ref().and_then(|per| per.run.clone());
         self.runs.iter().any(|own| own.name == run)
             || self.tables.iter().any(|table| named(&table.run))
             || self.overheads.iter().any(|overhead| named(&overhead.run))
             || self.charts.iter().any(|chart| chart.is_of(run))
             || self.numbers.values().any(|number| named(&number.run))
-            || self.values.iter().any(|value| {
-                value.run == run || [shown(value), divisor(value)].into_iter().flatten().any(|name| name == run)
-            })
+            || self.values.iter().any(|value| value.runs().any(|name| name == run))
     }
 }

@@ -99,6 +99,8 @@ pub struct Counts {
     pub differ: usize,
     /// They cannot be distinguished from no effect.
     pub cannot_tell: usize,
+    /// They differ in a run that the quick version makes smaller.
+    pub smaller: usize,
     /// They cannot be compared.
     pub not_comparable: usize,
     /// They were not run, or not found.
@@ -116,6 +118,7 @@ impl Counts {
                 Verdict::Differs { reason: Some(_), proof: None } => &mut counts.supposed,
                 Verdict::Differs { reason: None, .. } => &mut counts.differ,
                 Verdict::CannotTell { .. } => &mut counts.cannot_tell,
+                Verdict::RunSmaller { .. } => &mut counts.smaller,
                 Verdict::NotComparable { .. } => &mut counts.not_comparable,
                 Verdict::NotRun { .. } => &mut counts.not_run,
             } += 1;
@@ -132,6 +135,7 @@ impl Counts {
             (self.supposed, "differs for a reason that no run shows", "differ for a reason that no run shows"),
             (self.differ, "differs", "differ"),
             (self.cannot_tell, "cannot be distinguished from no effect", "cannot be distinguished from no effect"),
+            (self.smaller, "differs in a smaller run", "differ in smaller runs"),
             (self.not_comparable, "cannot be compared", "cannot be compared"),
             (self.not_run, "was not run here", "were not run here"),
         ];
@@ -180,6 +184,13 @@ fn unanswered(
     });
     if let Some((what, reason)) = missing {
         return Some(format!("a value is missing ({what}): {}", flat(reason)));
+    }
+    let smaller = values.iter().find_map(|row| match &row.judged.verdict {
+        Verdict::RunSmaller { reason } => Some((&row.judged.what, reason)),
+        _ => None,
+    });
+    if let Some((what, reason)) = smaller {
+        return Some(format!("a value differs ({what}): {}", flat(reason)));
     }
     match &unexplained(values).collect::<Vec<_>>()[..] {
         [] => None,

@@ -33,6 +33,11 @@ pub enum Verdict {
         #[serde(skip_serializing_if = "Option::is_none")]
         proof: Option<Proved>,
     },
+    /// It is not as near, in a run that the quick version makes smaller.
+    RunSmaller {
+        /// Which run.
+        reason: String,
+    },
     /// Nothing here can be compared with it.
     NotComparable {
         /// Why.
@@ -53,6 +58,7 @@ impl Verdict {
             Verdict::CannotTell { .. } => "cannot tell",
             Verdict::Fitted { .. } => "fitted",
             Verdict::Differs { .. } => "differs",
+            Verdict::RunSmaller { .. } => "run smaller",
             Verdict::NotComparable { .. } => "not comparable",
             Verdict::NotRun { .. } => "not run here",
         }
@@ -65,6 +71,7 @@ impl Verdict {
             Verdict::Differs { reason, .. } => reason.as_deref(),
             Verdict::Fitted { reason }
             | Verdict::CannotTell { reason }
+            | Verdict::RunSmaller { reason }
             | Verdict::NotComparable { reason }
             | Verdict::NotRun { reason } => Some(reason),
         }

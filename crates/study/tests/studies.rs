@@ -87,6 +87,25 @@ fn what_differs_without_a_reason_is_named() {
 }
 
 #[test]
+fn a_difference_in_a_smaller_run_says_nothing() {
+    let same =
+        format!("{STUDY}\n[[question.value]]\n{CFS}at = {{ \"task.b.nice\" = 5 }}\npublished = 50\nwithin = 0.1\n");
+    let smaller = same.replace("quick = { over", "quick = { set = { \"run.duration\" = \"1s\" }, over");
+    assert_ne!(same, smaller);
+    for (text, quick, summary, open) in [
+        (&same, true, "The value differs", 1),
+        (&smaller, true, "The value differs in a smaller run", 0),
+        (&smaller, false, "The value differs", 1),
+    ] {
+        let (study, experiment) = plan(text, Variant { quick, ..FULL }).unwrap();
+        let page = Page::new(&study, &experiment, &carry_out(&experiment, None));
+        assert_eq!((page.summary().as_str(), page.unexplained().count()), (summary, open));
+        let why = page.questions[0].unanswered.as_deref().unwrap();
+        assert_eq!(why.ends_with("the whole one decides"), open == 0, "{why}");
+    }
+}
+
+#[test]
 fn rows_of_cases_have_their_distribution_on_a_terminal_and_nowhere_else() {
     let page = |column: &str| {
         let text = STUDY.replace("{ head = \"b\", metric = \"roles.b.cpu_share\", unit = \"%\" }", column);

@@ -29,7 +29,7 @@ pub fn run(args: OverheadArgs) -> Result<(), Failure> {
     let parsed = Study::parse(&text, NAME)?;
     let none = |name: &str| -> Result<Scenario, String> { Err(format!("there is no scenario `{name}`")) };
     let experiment =
-        Experiment::plan(&parsed, (&text, NAME), Variant { seeds: 1, ..Variant::default() }, (Path::new(""), &none))?;
+        Experiment::plan(&parsed, (&text, NAME), Variant { seeds: 1, ..Variant::default() }, Path::new(""), &none)?;
     let monitor = Arc::new(Monitor::default());
     interrupt::watch(&monitor)?;
     // Nothing is kept: the question is about the present.

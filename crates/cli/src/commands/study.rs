@@ -67,7 +67,7 @@ fn list_questions(study: &Study, file: &StudyFile, variant: Variant) -> Result<(
         }
         let variant = Variant { question: Some(number), ..variant };
         let experiment =
-            Experiment::plan(study, (&file.text, &file.origin), variant, (&file.folder, &|name| file.scenario(name)))?;
+            Experiment::plan(study, (&file.text, &file.origin), variant, &file.folder, &|name| file.scenario(name))?;
         text += &wrap(&format!("{:<NAMES$}", question.id), NAMES, &question.asks);
         text += &wrap(&" ".repeat(NAMES), NAMES, &state(study, &experiment, &runner));
     }
@@ -88,7 +88,7 @@ fn state(study: &Study, experiment: &Experiment, runner: &Runner) -> String {
 
 fn carry_out_study(args: &StudyArgs, study: &Study, file: &StudyFile, variant: Variant) -> Result<(), Failure> {
     let experiment =
-        Experiment::plan(study, (&file.text, &file.origin), variant, (&file.folder, &|name| file.scenario(name)))?;
+        Experiment::plan(study, (&file.text, &file.origin), variant, &file.folder, &|name| file.scenario(name))?;
     args.output.as_deref().map_or(Ok(()), files::check_folder)?;
     files::check(args.report.as_deref())?;
     export::check(&args.export)?;

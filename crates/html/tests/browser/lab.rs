@@ -137,8 +137,7 @@ differs = "the number was made up"
 pub fn study_page() -> String {
     let study = Study::parse(STUDY, "small.toml").unwrap();
     let none = |name: &str| -> Result<Scenario, String> { Err(format!("there is no scenario `{name}`")) };
-    let experiment =
-        Experiment::plan(&study, (STUDY, "small.toml"), Variant::default(), (Path::new(""), &none)).unwrap();
+    let experiment = Experiment::plan(&study, (STUDY, "small.toml"), Variant::default(), Path::new(""), &none).unwrap();
     let outcomes = carry_out(&experiment, &Runner::new(None, 2, &Monitor::default()));
     of_study(&StudyPage::new(&study, &experiment, &outcomes), STUDY, "schedlab study small.toml").html()
 }

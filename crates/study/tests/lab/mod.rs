@@ -9,8 +9,8 @@ use std::path::Path;
 pub fn plan(text: &str, variant: Variant) -> Result<(Study, Experiment), String> {
     let study = Study::parse(text, "s.toml").map_err(|error| error.to_string())?;
     let none = |name: &str| -> Result<Scenario, String> { Err(format!("there is no scenario `{name}`")) };
-    let experiment = Experiment::plan(&study, (text, "s.toml"), variant, (Path::new(""), &none))
-        .map_err(|error| error.to_string())?;
+    let experiment =
+        Experiment::plan(&study, (text, "s.toml"), variant, Path::new(""), &none).map_err(|error| error.to_string())?;
     Ok((study, experiment))
 }
 
