@@ -10,21 +10,18 @@ fn workload(cpus: u32, tables: &str) -> Workload {
     Scenario::parse(&text, "t").unwrap().compile().unwrap_or_else(|error| panic!("{tables}: {error}"))
 }
 
-/// How many times a task came to a CPU, and how many of those left it at the same instant without being done.
+/// How many times a task came to a CPU, and how many of those lost it at the same instant.
 fn turns(events: &[Event]) -> (usize, usize) {
-    let switches: Vec<_> = events
-        .iter()
-        .filter_map(|event| match event.kind {
-            EventKind::Switch { previous, reason, next } => Some((event.time, previous, reason, next)),
-            _ => None,
-        })
-        .collect();
-    let came = switches.iter().filter(|(.., next)| next.is_some()).count();
-    let in_vain = switches.iter().filter(|(time, previous, reason, _)| {
-        let came = |(at, _, _, next): &&(_, _, _, _)| at == time && next == previous;
-        *reason == Reason::Preempted && previous.is_some() && switches.iter().any(|switch| came(&switch))
+    let came = events.iter().filter_map(|event| match event.kind {
+        EventKind::Switch { next: Some(task), .. } => Some((event.time, task)),
+        _ => None,
     });
-    (came, in_vain.count())
+    let came: Vec<_> = came.collect();
+    let in_vain = events.iter().filter(|event| match event.kind {
+        EventKind::Switch { previous: Some(task), reason: Reason::Preempted, .. } => came.contains(&(event.time, task)),
+        _ => false,
+    });
+    (came.len(), in_vain.count())
 }
 
 /// Tasks of rising rank, in the order in which their timers are set: each would take the CPU from the one before. In

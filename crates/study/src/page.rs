@@ -178,19 +178,17 @@ fn unanswered(
     if left_out > 0 {
         return Some(format!("the quick version leaves out {left_out} of {} runs", question.runs.len()));
     }
-    let missing = values.iter().find_map(|row| match &row.judged.verdict {
-        Verdict::NotRun { reason } => Some((&row.judged.what, reason)),
-        _ => None,
+    let open = values.iter().find_map(|row| {
+        let (verdict, what) = (&row.judged.verdict, &row.judged.what);
+        let what_it_is = match verdict {
+            Verdict::NotRun { .. } => "is missing",
+            Verdict::RunSmaller { .. } => "differs",
+            _ => return None,
+        };
+        Some(format!("a value {what_it_is} ({what}): {}", flat(verdict.reason()?)))
     });
-    if let Some((what, reason)) = missing {
-        return Some(format!("a value is missing ({what}): {}", flat(reason)));
-    }
-    let smaller = values.iter().find_map(|row| match &row.judged.verdict {
-        Verdict::RunSmaller { reason } => Some((&row.judged.what, reason)),
-        _ => None,
-    });
-    if let Some((what, reason)) = smaller {
-        return Some(format!("a value differs ({what}): {}", flat(reason)));
+    if open.is_some() {
+        return open;
     }
     match &unexplained(values).collect::<Vec<_>>()[..] {
         [] => None,

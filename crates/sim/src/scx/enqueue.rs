@@ -2,7 +2,7 @@
 //! `do_enqueue_task`).
 
 use super::consts::*;
-use super::cpu::{Cpu, NONE};
+use super::cpu::NONE;
 use super::entity::{Custody, Direct, State};
 use super::ops::Op;
 use super::policy::Sim;
@@ -99,8 +99,11 @@ impl Sim {
     #[inline(always)]
     fn pay_interrupt_of(&mut self, cpu: u32, here: u32) {
         let cost_ns = self.core.machine.costs.wakeup_remote.ns();
-        let is_asleep = |other: &Cpu| other.current == NONE && !other.need_resched;
-        if cost_ns > 0 && cpu != here && is_asleep(self.core.cpu(cpu)) {
+        if cost_ns == 0 || cpu == here {
+            return;
+        }
+        let other = self.core.cpu(cpu);
+        if other.current == NONE && !other.need_resched {
             self.core.pay(here, Overhead::Wakeup, cost_ns);
             self.core.told_ns = self.core.cpu(here).accounted_ns;
         }

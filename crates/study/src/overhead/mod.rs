@@ -10,6 +10,7 @@ use crate::case::{Case, Experiment};
 use crate::language::{OverheadMetric, OverheadSpec};
 use crate::runner::{CaseOutcome, Observed};
 use crate::seen::Look;
+use crate::verdict::LEFT_OUT;
 use schedlab_metrics::combine::LEVEL;
 use schedlab_metrics::overhead::{self as estimators, Estimate};
 use schedlab_metrics::statistics::mean;
@@ -235,7 +236,7 @@ pub fn value(
 ) -> Result<f64, Missing> {
     let not_run = |why: String| Err(Missing::NotRun(why));
     if experiment.left_out.iter().any(|name| name == run) {
-        return not_run("the quick version leaves it out".into());
+        return not_run(LEFT_OUT.into());
     }
     let mut cases: Vec<_> = experiment.of_run(run, outcomes).collect();
     let policy = policy.or_else(|| cases.first().map(|(case, _)| &case.policy_name)).cloned();
