@@ -5,14 +5,14 @@ use crate::report::{Agreement, CellReport, CellVerdict, Counts, FigureReport, Ve
 use std::collections::BTreeMap;
 
 impl Figure {
-    /// A deviation, with its sign and unit.
-    pub(crate) fn deviation(self, value: f64) -> String {
-        format!("{:+.1} {}", 100.0 * value, self.unit())
-    }
-
     pub(crate) fn unit(self) -> &'static str {
         if self == Figure::Share { "pt" } else { "%" }
     }
+}
+
+/// A fraction in percent, with its sign.
+fn signed(value: f64) -> String {
+    format!("{:+.1}", 100.0 * value).replace('-', "−")
 }
 
 impl FigureReport {
@@ -28,8 +28,8 @@ impl FigureReport {
         let why = self.why.as_deref().map_or(String::new(), |why| format!("; {why}"));
         match (self.bias, self.low, self.high) {
             (Some(bias), Some(low), Some(high)) => {
-                let [low, high] = [low, high].map(|end| format!("{:+.1}", 100.0 * end));
-                format!("{} ({low} to {high}, {bound}{why})", figure.deviation(bias))
+                let [bias, low, high] = [bias, low, high].map(signed);
+                format!("{bias} {} ({low} to {high}, {bound}{why})", figure.unit())
             }
             _ => self.why.as_deref().map_or(String::new(), |why| format!("({why})")),
         }
@@ -94,6 +94,20 @@ pub struct List {
     pub lines: Vec<(String, String)>,
 }
 
+impl List {
+    /// With one line for all cells of which the same is to be said.
+    fn merged(self) -> List {
+        let mut lines: Vec<(String, String)> = Vec::new();
+        for (cell, told) in self.lines {
+            match lines.iter_mut().find(|(_, other)| *other == told) {
+                Some((cells, _)) => *cells += &format!("; {cell}"),
+                None => lines.push((cell, told)),
+            }
+        }
+        List { lines, ..self }
+    }
+}
+
 impl Agreement {
     /// What is to be known of cells that do not agree, and of figures that were not judged.
     pub fn lists(&self) -> Vec<List> {
@@ -117,7 +131,7 @@ impl Agreement {
                 lines: self.cells.iter().filter_map(not_judged).filter(|(_, told)| !told.is_empty()).collect(),
             },
         ];
-        lists.into_iter().filter(|list| !list.lines.is_empty()).collect()
+        lists.into_iter().filter(|list| !list.lines.is_empty()).map(List::merged).collect()
     }
 
     /// How many cells came to which verdict: in all, for each family and for each policy, where there are several.
@@ -142,5 +156,17 @@ impl Agreement {
         }
         let counts = |name: String| (name.clone(), Counts::of(roles[&name].iter().copied()));
         order.into_iter().map(counts).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_the_same_of_several_cells_is_one_line() {
+        let lines = [("a", "x"), ("b", "y"), ("c", "x")].map(|(cell, told)| (cell.into(), told.into()));
+        let merged = List { head: "Biased", lines: lines.into() }.merged();
+        assert_eq!(merged.lines, [("a; c", "x"), ("b", "y")].map(|(cell, told)| (cell.into(), told.into())));
     }
 }

@@ -1,7 +1,6 @@
 //! The verdicts as a section of a page whose other parts are written by hand.
 
 use crate::report::Agreement;
-use crate::table::{COLUMNS, COUNTS};
 use schedlab_boundary::{file, markdown};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -92,16 +91,10 @@ impl Target {
 }
 
 impl Agreement {
-    /// The tables of a page, below the command that makes them.
+    /// The section of a page: the command that makes it, how many cells came to which verdict, each cell, and what is open.
     pub fn markdown(&self, command: &str) -> String {
-        let heads = COLUMNS.iter().map(|column| [column.over, column.head].join(" ").trim().to_string());
-        let rows = self.cells.iter().map(|cell| COLUMNS.iter().map(|column| (column.cell)(cell)).collect());
-        let counts = self.summary().into_iter().map(|(name, counts)| {
-            [name].into_iter().chain(COUNTS.iter().map(|(_, count)| count(&counts).to_string())).collect()
-        });
-        let names = ["of".to_string()].into_iter().chain(COUNTS.iter().map(|(name, _)| name.to_string()));
-        let tables = [table(heads.collect(), rows.collect()), table(names.collect(), counts.collect())];
-        let mut text = format!("    {command}\n\n{}\n{}\n{}\n", tables[0], tables[1], self.legend());
+        let tables = [self.summary_table(), self.table()].map(|table| table.markdown());
+        let mut text = format!("    {command}\n\n{}.\n\n{}\n{}\n", self.title(), tables.join("\n"), self.legend());
         for list in self.lists() {
             text += &format!("\n{}:\n\n", list.head);
             for (cell, told) in &list.lines {
@@ -110,14 +103,6 @@ impl Agreement {
         }
         text
     }
-}
-
-fn table(heads: Vec<String>, rows: Vec<Vec<String>>) -> String {
-    let line = |cells: &[String]| {
-        format!("| {} |\n", cells.iter().map(|cell| markdown::text(cell)).collect::<Vec<_>>().join(" | "))
-    };
-    let rule = format!("|{}\n", "---|".repeat(heads.len()));
-    [line(&heads), rule].into_iter().chain(rows.iter().map(|row| line(row))).collect()
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The verdicts for a terminal.
+//! The verdicts as tables.
 
 use crate::figure::Figure;
 use crate::report::{Agreement, CellReport, Counts, FigureReport};
@@ -49,7 +49,7 @@ pub(crate) const COLUMNS: [CellColumn; 12] = [
     CellColumn { over: "", head: "verdict", is_number: false, cell: |cell| cell.verdict.word().into() },
 ];
 
-/// Columns that are left out on a terminal where all of their cells are the same.
+/// Columns that are left out where all of their cells are the same.
 const COMMON: [&str; 4] = ["kernel", "CPUs", "seeds", "length"];
 
 fn column(head: &str) -> &'static CellColumn {

@@ -21,8 +21,8 @@ pub fn of_agreement(agreement: &Agreement, provenance: Provenance) -> Document {
         subtitle: agreement.title(),
         answer: answer(*counts),
         confidence:
-            "Each figure is judged by its interval of 90 %, which holds what seeds, the offset of the tick and small \
-                     changes of work and costs make of it."
+            "Each verdict rests on the figure's 90 % interval, which covers chance: seeds, the offset of the tick, and \
+                     small changes of work and costs."
                 .into(),
         next: next(*counts),
         lead: deviations(cells),
@@ -86,7 +86,7 @@ fn lists(agreement: &Agreement) -> Vec<Listing> {
 fn deviations(cells: &[CellReport]) -> Option<Chart> {
     let mut worst: Vec<&CellReport> = cells.iter().filter(|cell| cell.deciding().is_some()).collect();
     worst.sort_by(|a, b| {
-        let key = |cell: &CellReport| (cell.verdict, cell.deciding().map_or(0.0, |figure| figure.off()));
+        let key = |cell: &CellReport| (cell.verdict, off(cell));
         let (a, b) = (key(a), key(b));
         b.0.cmp(&a.0).then(b.1.total_cmp(&a.1))
     });
@@ -97,18 +97,23 @@ fn deviations(cells: &[CellReport]) -> Option<Chart> {
         _ => String::new(),
     } + "Of each cell the figure that decides, with its interval of 90 %; the band is the bound. What is further off than \
          the axis goes is drawn at its edge.";
-    let rows: Vec<Row> = worst.into_iter().take(ROWS).filter_map(deviation).collect();
+    let is_one_place = cells.windows(2).all(|two| (&two[0].kernel, two[0].cpus) == (&two[1].kernel, two[1].cpus));
+    let name = |cell: &CellReport| match is_one_place {
+        true => format!("{} under {}", cell.scenario, cell.policy),
+        false => cell.name(),
+    };
+    let rows: Vec<Row> = worst.into_iter().take(ROWS).filter_map(|cell| deviation(cell, &name(cell))).collect();
     let axes = Axes { x: Some("simulator over kernel, off by (%; shares: points)".into()), ..Axes::default() };
     let heads = ("agreement", "The simulator against the kernel", about.as_str());
     (!rows.is_empty()).then(|| Chart { axes, ..Chart::new(heads, Kind::Deviation, rows) })
 }
 
-fn deviation(cell: &CellReport) -> Option<Row> {
+fn deviation(cell: &CellReport, name: &str) -> Option<Row> {
     let figure = cell.deciding()?;
     let percent = |value: Option<f64>| value.map(|value| (1e4 * value).round() / 100.0);
     let bound = 100.0 * figure.bound;
     let mut fields = json!({
-        "what": format!("{}: {}", cell.name(), figure.name()), "verdict": cell.verdict.word(),
+        "what": format!("{name}: {}", figure.name()), "verdict": cell.verdict.word(),
         "least": -bound, "most": bound, "first": -EDGE, "last": EDGE, "shown": figure.deviation(),
     });
     for (key, value) in [("percent", figure.bias), ("low", figure.low), ("high", figure.high)] {
@@ -129,14 +134,14 @@ fn maps(cells: &[CellReport]) -> Vec<Chart> {
         }
     }
     let of_place = |(kernel, cpus): (&str, u32)| {
-        let own: Vec<&CellReport> =
-            cells.iter().filter(|cell| (cell.kernel.as_str(), cell.cpus) == (kernel, cpus)).collect();
+        let own = furthest(cells.iter().filter(|cell| (cell.kernel.as_str(), cell.cpus) == (kernel, cpus)));
         let rows: Vec<Row> = own.iter().filter_map(|cell| mapped(cell)).collect();
-        let several = |of: fn(&CellReport) -> &str| own.iter().any(|cell| of(cell) != of(own[0]));
-        let is_map = several(|cell| &cell.scenario) && several(|cell| &cell.policy);
+        let several = |of: fn(&CellReport) -> &str| own.iter().any(|&cell| of(cell) != of(own[0]));
+        let is_map = several(subject) && several(|cell| &cell.policy);
         let plural = if cpus == 1 { "" } else { "s" };
         let title = format!("In {kernel}, {cpus} CPU{plural}");
-        let about = "How far each cell's worst figure is off, in parts of its bound: below 1 it is within.";
+        let about = "How far the worst figure is off, in parts of its bound: below 1 it is within. Of several scenarios of a \
+             family, the one that is furthest off.";
         let axes = Axes { value: Some("off by, over the bound".into()), middle: Some(1.0), ..Axes::default() };
         let id = format!("cells-{kernel}-{cpus}");
         is_map.then(|| Chart { axes, ..Chart::new((&id, &title, about), Kind::Boundary, rows) })
@@ -144,11 +149,34 @@ fn maps(cells: &[CellReport]) -> Vec<Chart> {
     places.into_iter().filter_map(of_place).collect()
 }
 
+/// What a row of a map stands for: a family, or a scenario without one.
+fn subject(cell: &CellReport) -> &str {
+    cell.family.as_deref().unwrap_or(&cell.scenario)
+}
+
+/// How far a cell's worst figure is off, in parts of its bound.
+fn off(cell: &CellReport) -> f64 {
+    cell.deciding().map_or(0.0, |figure| figure.off())
+}
+
+/// Of the cells of each row and policy of a map the one that is furthest off.
+fn furthest<'a>(cells: impl Iterator<Item = &'a CellReport>) -> Vec<&'a CellReport> {
+    let mut kept: Vec<&CellReport> = Vec::new();
+    for cell in cells {
+        let is_same = |other: &&mut &CellReport| (subject(other), &other.policy) == (subject(cell), &cell.policy);
+        match kept.iter_mut().find(is_same) {
+            Some(other) if off(cell) > off(other) => *other = cell,
+            Some(_) => {}
+            None => kept.push(cell),
+        }
+    }
+    kept
+}
+
 fn mapped(cell: &CellReport) -> Option<Row> {
     let off = Some(cell.deciding()?.off()).filter(|off| off.is_finite())?;
     let is_measured = matches!(cell.verdict, CellVerdict::Agrees | CellVerdict::Biased | CellVerdict::Undecided);
-    let scenario = cell.family.as_deref().unwrap_or(&cell.scenario);
-    is_measured.then(|| row(json!({ "x": cell.policy, "y": scenario, "value": (100.0 * off).round() / 100.0 })))
+    is_measured.then(|| row(json!({ "x": cell.policy, "y": subject(cell), "value": (100.0 * off).round() / 100.0 })))
 }
 
 #[cfg(test)]
@@ -216,6 +244,22 @@ mod tests {
         assert_eq!((map.kind, &map.rows[1]["value"]), (Kind::Boundary, &json!(10.0)));
         let html = page.html();
         assert!(html.contains("&#60;worker&#62;") && !html.contains("<worker>"), "names are text");
+    }
+
+    /// Scenarios of one family are one row, with what is furthest off.
+    #[test]
+    fn a_map_has_a_row_for_each_family() {
+        let of = |policy, scenario: &str, bias| CellReport {
+            family: Some(scenario[..1].to_string()),
+            ..cell(policy, scenario, bias, CellVerdict::Agrees)
+        };
+        let cells = vec![of("rr", "a-1", 0.01), of("rr", "a-2", -0.03), of("cfs", "a-1", 0.0), of("rr", "b-1", 0.02)];
+        let page = of_agreement(&agreement(cells), Provenance::default());
+        let rows: Vec<_> =
+            page.sections[0].charts[0].rows.iter().map(|row| [&row["x"], &row["y"], &row["value"]]).collect();
+        let expected =
+            [("rr", "a", 0.6), ("cfs", "a", 0.0), ("rr", "b", 0.4)].map(|(x, y, off)| [json!(x), json!(y), json!(off)]);
+        assert_eq!(rows, expected.iter().map(|row| [&row[0], &row[1], &row[2]]).collect::<Vec<_>>());
     }
 
     /// One policy makes no map, and where no run came to its end there is no chart at all.

@@ -28,7 +28,7 @@ impl Form {
     pub fn show<T: AsRef<str>>(self, tables: &[(T, Table)]) -> String {
         match self {
             Form::Markdown => {
-                tables.iter().map(|(title, table)| as_markdown(title.as_ref(), table)).collect::<Vec<_>>().join("\n")
+                tables.iter().map(|(title, table)| headed(title.as_ref(), table)).collect::<Vec<_>>().join("\n")
             }
             Form::Csv => {
                 let rows = tables.iter().map(|(title, table)| csv(title.as_ref(), table)).collect::<String>();
@@ -51,18 +51,24 @@ fn rows(table: &Table) -> usize {
     table.columns().iter().map(|column| column.cells().len()).max().unwrap_or(0)
 }
 
-fn as_markdown(title: &str, table: &Table) -> String {
-    let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
-    let plain = |text: &str| markdown::text(text.trim());
-    let mut text = format!("## {}\n\n", markdown::text(title));
-    text += &line(heads(table).iter().map(|head| plain(head)).collect());
-    let rules = table.columns().iter().map(|column| if column.is_words() { "---" } else { "---:" });
-    text += &line(rules.map(String::from).collect());
-    for row in 0..rows(table) {
-        let cells = table.columns().iter().map(|column| plain(column.cells().get(row).map_or("", String::as_str)));
-        text += &line(cells.collect());
+impl Table {
+    /// The table in Markdown.
+    pub fn markdown(&self) -> String {
+        let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+        let plain = |text: &str| markdown::text(text.trim());
+        let mut text = line(heads(self).iter().map(|head| plain(head)).collect());
+        let rules = self.columns().iter().map(|column| if column.is_words() { "---" } else { "---:" });
+        text += &line(rules.map(String::from).collect());
+        for row in 0..rows(self) {
+            let cells = self.columns().iter().map(|column| plain(column.cells().get(row).map_or("", String::as_str)));
+            text += &line(cells.collect());
+        }
+        text
     }
-    text
+}
+
+fn headed(title: &str, table: &Table) -> String {
+    format!("## {}\n\n{}", markdown::text(title), table.markdown())
 }
 
 fn csv(title: &str, table: &Table) -> String {

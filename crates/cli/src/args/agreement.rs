@@ -13,12 +13,12 @@ pub struct AgreementArgs {
     /// Scenario files, or the names of shipped ones
     #[arg(required_unless_present = "family")]
     pub scenario: Vec<String>,
-    /// Scenarios drawn by these families, one of each for each number of CPUs: a list as in locks,pipes, or all
+    /// Scenarios drawn by these families, one of each for each seed and number of CPUs: a list as in locks,pipes, or all
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub family: Vec<String>,
-    /// The seed from which families draw
-    #[arg(long, value_name = "N", default_value_t = 1, requires = "family")]
-    pub family_seed: u64,
+    /// The seeds from which families draw, each a scenario of its family: a list as in 1,2,3
+    #[arg(long, value_name = "LIST", default_value = "1", value_delimiter = ',', requires = "family")]
+    pub family_seed: Vec<u64>,
     /// The policies: a list as in rr,cfs@debian:12. Alone, a policy is compared with itself in a kernel; with @KERNEL,
     /// with that kernel's own scheduler, whose release it follows; with @kernel, with the scheduler of the kernel of all
     /// others

@@ -61,9 +61,11 @@ fn drawn(args: &AgreementArgs) -> Result<Vec<Subject>, Failure> {
         false => args.family.iter().map(|name| families::find(name).copied()).collect::<Result<_, _>>()?,
     };
     let cpus = if args.cpus.is_empty() { &[1][..] } else { &args.cpus };
-    let each = families.into_iter().flat_map(|family| cpus.iter().map(move |&cpus| (family, cpus)));
-    each.map(|(family, cpus)| {
-        let address = Address { family, seed: args.family_seed, cpus: 1 }.on(cpus)?;
+    let of_family = |family| args.family_seed.iter().map(move |&seed| (family, seed));
+    let drawn = families.into_iter().flat_map(of_family);
+    let each = drawn.flat_map(|(family, seed)| cpus.iter().map(move |&cpus| (family, seed, cpus)));
+    each.map(|(family, seed, cpus)| {
+        let address = Address { family, seed, cpus: 1 }.on(cpus)?;
         Ok(Subject { name: address.scenario_name(), family: Some(family.name.into()), scenario: address.scenario() })
     })
     .collect()

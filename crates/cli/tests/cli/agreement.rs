@@ -84,7 +84,7 @@ fn a_cell_is_judged_and_its_guests_run_once() {
     let tables = fs::read_to_string(lab.path("cells.md")).unwrap();
     assert!(tables.contains("## Cells") && tables.contains("| alone | rr |"), "{tables}");
     let report = fs::read_to_string(lab.path("page.html")).unwrap();
-    assert!(report.contains("1 of 1 cells agree.") && report.contains("alone under rr in "));
+    assert!(report.contains("1 of 1 cells agree.") && report.contains("alone under rr: "));
     assert!(page.err.contains("runs reused from the cache") && page.out.contains("\nalone "), "{page:?}");
     let page = fs::read_to_string(lab.path("page.md")).unwrap();
     assert!(page.starts_with("before\n") && page.ends_with("\nbehind\n"), "{page}");
