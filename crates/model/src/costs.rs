@@ -67,18 +67,18 @@ macro_rules! costs {
 costs! {
     /// From one task to another on a CPU, paid by that CPU before the next task runs (`__schedule`).
     switch
-    /// What is in addition to `wakeup` and `switch` where a policy asks for a busy CPU or takes its task's slice: the interrupt by which
-    /// it asks, and the running task's way back into a queue. Paid by that CPU (`kick_cpus_irq_workfn`, `put_prev_task_scx`).
+    /// The extra cost, beyond `wakeup` and `switch`, when a policy preempts a busy CPU by a kick or by ending its task's slice: the
+    /// interrupt, and putting the running task back into a queue. Paid by that CPU (`kick_cpus_irq_workfn`, `put_prev_task_scx`).
     preempt
-    /// What the first switch of a CPU takes more that was idle for longer than a tick and has stopped its tick: paid by that CPU
-    /// before the task runs (`tick_nohz_idle_exit`).
+    /// The extra cost of the first switch after a CPU has been idle for longer than a tick and has stopped its tick. Paid by that
+    /// CPU before the task runs (`tick_nohz_idle_exit`).
     idle_exit
     /// Making a task runnable, paid by the CPU that wakes it (`try_to_wake_up`).
     wakeup
-    /// What `wakeup` takes more where the task goes to another CPU, which is idle: the interrupt to that CPU (`ttwu_queue_wakelist`,
+    /// The extra cost of `wakeup` when the task goes to another CPU that is idle: the interrupt to that CPU (`ttwu_queue_wakelist`,
     /// `resched_curr`).
     wakeup_remote
-    /// What `wakeup` takes more for a task that may run on several CPUs: choosing one (`select_task_rq`).
+    /// The extra cost of `wakeup` for a task that may run on several CPUs: choosing one (`select_task_rq`).
     wakeup_select
     /// The cold cache after a migration, paid by the new CPU before the task runs there.
     migration
@@ -95,76 +95,76 @@ costs! {
     exit
     /// Like `fork`, for a process: its parent's page tables are copied (`copy_process`, `dup_mm`).
     process_fork
-    /// What `process_fork` takes more for each other thread that the run has or had at a time: all threads are one process, and
-    /// the areas of its memory are copied one by one, each stack among them (`dup_mmap`).
+    /// The extra cost of `process_fork` for each other thread, counting the most that ever lived at once: all threads are one
+    /// process, and the kernel copies its memory areas one by one, including each stack (`dup_mmap`).
     process_fork_thread
     /// The rest of the call that creates a process, once that is awake: the task's CPU time until its next step. The kernel
     /// already copies what the task writes to on the way.
     process_return
-    /// What a task pays after the last process that it creates in a step, with its next work or call: the kernel then copies
-    /// what it writes to, page by page (`do_wp_page`).
+    /// What a task pays once after the last process that it creates in a step, with its next work or call: the kernel copies the
+    /// pages that it writes to, one by one (`do_wp_page`).
     process_copy
-    /// Like `start`, for a process: the kernel copies what it writes to, page by page (`do_wp_page`).
+    /// Like `start`, for a process: the kernel copies the pages that it writes to, one by one (`do_wp_page`).
     process_start
-    /// What `process_start` takes more while processes that are created later in the same step have the same memory: only the
-    /// last one writes to pages that no other process has any more (`wp_page_reuse`).
+    /// The extra cost of `process_start` while processes created later in the same step share the memory: only the last one
+    /// writes to pages that no other process has any more (`wp_page_reuse`).
     process_start_shared
-    /// What `process_start` takes more, and the creator's `process_return` and `process_copy` together less, where a process runs
-    /// before its creator continues: the first of the two that writes to a page gets a copy, and the other keeps the page.
+    /// The extra cost of `process_start` when a process runs before its creator continues; the creator's `process_return` and
+    /// `process_copy` together cost less by as much. The first of the two to write to a page gets a copy, the other keeps the page.
     process_start_first
-    /// What `process_start` takes more for each thread that `process_fork_thread` counts: the new process marks the stacks that it has of them as
-    /// free, and the kernel copies what that writes to (`__reclaim_stacks` of glibc, `do_wp_page`).
+    /// The extra cost of `process_start` for each thread that `process_fork_thread` counts: the new process marks their stacks as
+    /// free, and the kernel copies the pages that this writes to (`__reclaim_stacks` of glibc, `do_wp_page`).
     process_start_thread
     /// Like `exit`, for a process, whose memory is freed (`exit_mm`).
     process_exit
-    /// What `process_exit` takes more for each thread that `process_fork_thread` counts: their areas are freed (`exit_mmap`).
+    /// The extra cost of `process_exit` for each thread that `process_fork_thread` counts: freeing their memory areas (`exit_mmap`).
     process_exit_thread
     /// Creating a task of a role with `arrivals`, without its wake-up; paid by the CPU on which a system task with the highest
     /// priority does it.
     arrival
     /// Like `arrival`, for a process; each thread of the run adds `process_fork_thread`. 0: as `arrival`.
     process_arrival
-    /// The kernel thread that waits for grace periods, each time that it runs: at each tick while tasks end. Paid by its CPU
+    /// Each run of the kernel thread that waits for grace periods: at each tick while tasks end. Paid by its CPU
     /// (`rcu_gp_kthread`).
     grace_period
-    /// What other kernel threads take for each task that has ended, after the next grace period (`ksoftirqd`,
+    /// What other kernel threads use for each task that has ended, after the next grace period (`ksoftirqd`,
     /// `delayed_vfree_work`).
     reclaim
-    /// What a kernel thread of each busy CPU takes once a second to bring the CPU's statistics up to date, a task of the policy's as
-    /// others are. Paid by its CPU (`vmstat_update`).
+    /// What a kernel thread of each busy CPU uses once a second to update the CPU's statistics. The policy schedules that thread like
+    /// any task. Paid by its CPU (`vmstat_update`).
     statistics
-    /// Going to sleep until a timer: CPU time of the task, inside the sleep, whose end does not move (`clock_nanosleep`).
+    /// Going to sleep until a timer: CPU time of the task within the sleep, which ends no later (`clock_nanosleep`).
     sleep
     /// Returning from a sleep or a wait: CPU time of the task after the switch and before its next step.
     resume
     /// A request to a device: CPU time of the task while the device already serves it.
     io
-    /// Waiting for a semaphore, a mutex, a condition variable or a barrier, and what leaving the CPU takes more than `switch`: CPU time of
-    /// the task before it sleeps (`futex_wait`).
+    /// Waiting for a semaphore, a mutex, a condition variable or a barrier, including the cost of leaving the CPU beyond `switch`: CPU
+    /// time of the task before it sleeps (`futex_wait`).
     futex_wait
     /// Waking the waiters there, without the wake-up: CPU time of the waker (`futex_wake`).
     futex_wake
     /// Giving to or taking from a semaphore, without `futex_wait` and `futex_wake`: CPU time of the task.
     semaphore
-    /// Writing down a task's own request, or one from outside: CPU time of the task, with its next work or call. What runs a
-    /// scenario does so, in every venue.
+    /// Recording a task's own request, or one from outside: CPU time of the task, with its next work or call. The load generator
+    /// does this in every venue.
     request
-    /// Sending one request on, in addition to the call that does: CPU time of the sender.
+    /// Passing a request on, in addition to the call that does so: CPU time of the sender.
     request_send
-    /// Taking one over and writing it down, in addition to the call: CPU time of the receiver, with its next work or call.
+    /// Taking a request over and recording it, in addition to the call: CPU time of the receiver, with its next work or call.
     request_recv
     /// Putting a message into a pipe, without the wake-up: CPU time of the task (`pipe_write`).
     pipe_send
     /// Taking one out: CPU time of the task (`pipe_read`).
     pipe_recv
-    /// What `pipe_send` takes more where the pipe has no page left of those that it keeps of messages that were taken out (`alloc_page` in
+    /// The extra cost of `pipe_send` when the pipe has no page left of those that it keeps from earlier messages (`alloc_page` in
     /// `anon_pipe_get_page`); a fresh pipe has none.
     pipe_alloc
-    /// What `pipe_recv` takes more where the pipe keeps as many pages as it can (`put_page` in `anon_pipe_put_page`).
+    /// The extra cost of `pipe_recv` when the pipe already keeps as many pages as it can (`put_page` in `anon_pipe_put_page`).
     pipe_free
     /// Waiting in a pipe: CPU time of the task before it sleeps.
     pipe_wait
-    /// Returning from a wait in a pipe: what it takes more than `resume`, before the task has its message or its room
+    /// Returning from a wait in a pipe: the cost beyond `resume`, before the task has its message or its room
     /// (`pipe_read`, `pipe_write`).
     pipe_resume
     /// Putting a message into a socket, with its path through the loopback device and the softirq, without the wake-up: CPU
@@ -174,13 +174,13 @@ costs! {
     socket_recv
     /// Waiting at a socket: CPU time of the task before it sleeps (`sk_wait_data`).
     socket_wait
-    /// Returning from a wait at a socket: what it takes more than `resume`, before the task has its message (`release_sock`,
+    /// Returning from a wait at a socket: the cost beyond `resume`, before the task has its message (`release_sock`,
     /// `skb_copy_datagram_iter`, `tcp_cleanup_rbuf`).
     socket_resume
 }
 
 impl Costs {
-    /// Those of calls that steps are, and what a task owes to what was before.
+    /// Those of calls that steps make, and what a task still owes for earlier steps.
     pub fn calls(&self) -> impl Iterator<Item = Time> {
         let pages = [self.pipe_alloc, self.pipe_free];
         let pipes = [self.pipe_send, self.pipe_recv, self.pipe_wait, self.pipe_resume];
@@ -197,32 +197,32 @@ impl Costs {
 pub struct SchedulerCosts {
     /// Virtual time of an instruction.
     pub ns_per_instruction: f64,
-    /// From one thread to another of the same process; absent where a yielding task may continue, as under CFS.
+    /// A switch from one thread to another of the same process; absent where a yielding task may continue, as under CFS.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub switch_thread_ns: Option<f64>,
-    /// From one process to another.
+    /// A switch from one process to another.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub switch_process_ns: Option<f64>,
     /// A wake-up and a switch: a thread wakes another on its CPU and goes to sleep.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hand_over_ns: Option<f64>,
-    /// From a thread that goes to sleep to another that waits for the CPU: a switch, and what is in addition to a call that returns at
-    /// once.
+    /// The way from a thread that goes to sleep to another that waits for the CPU: a switch, and the cost of a call that sleeps beyond one that
+    /// returns at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub switch_wait_ns: Option<f64>,
-    /// How much later a sleep ends in which the CPU has stopped its tick than a shorter one.
+    /// How much later a sleep ends if the CPU has stopped its tick meanwhile, compared with a shorter sleep.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_exit_ns: Option<f64>,
-    /// What a wake-up and a switch take more where the woken thread takes its waker's CPU; absent where it does not.
+    /// The extra cost of a wake-up and a switch when the woken thread preempts its waker; absent if it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preempt_ns: Option<f64>,
     /// Waking a sleeper on the waker's CPU, as paid by its waker; on another one where the waker may not be a real-time task.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wakeup_ns: Option<f64>,
-    /// What waking a sleeper takes more on another CPU, which is idle.
+    /// The extra cost of waking a sleeper on another CPU that is idle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wakeup_remote_ns: Option<f64>,
-    /// What waking takes more for a sleeper that may run on several CPUs.
+    /// The extra cost of waking a sleeper that may run on several CPUs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wakeup_select_ns: Option<f64>,
     /// A timer tick under a task that computes.
@@ -246,46 +246,46 @@ pub struct SchedulerCosts {
     /// Creating a process: CPU time of the task that creates it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process_fork_ns: Option<f64>,
-    /// What that takes more for each other thread of the process of that task.
+    /// The extra cost of creating a process for each other thread of the creator's process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process_fork_thread_ns: Option<f64>,
     /// Creating a process: CPU time of the task that creates it, from the wake-up of the process to the next step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process_return_ns: Option<f64>,
-    /// Creating processes: CPU time of the task that creates some of them in a step, once after all.
+    /// Creating processes: CPU time of their creator, once after the last one of a step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process_copy_ns: Option<f64>,
     /// The start of a process, up to its first step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process_start_ns: Option<f64>,
-    /// What that takes more while processes that are created later in the same step have the same memory.
+    /// The extra cost of a process's start while processes created later in the same step share the memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process_start_shared_ns: Option<f64>,
-    /// What that takes more where a process runs before its creator continues.
+    /// The extra cost of a process's start when it runs before its creator continues.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process_start_first_ns: Option<f64>,
-    /// What that takes more for each other thread of the process of its creator.
+    /// The extra cost of a process's start for each other thread of the creator's process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process_start_thread_ns: Option<f64>,
     /// The end of a process, after its last step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process_exit_ns: Option<f64>,
-    /// What that takes more for each other thread of the process of its creator.
+    /// The extra cost of a process's end for each other thread of the creator's process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process_exit_thread_ns: Option<f64>,
-    /// Creating a task that arrives from outside: CPU time of what creates it.
+    /// Creating a task that arrives from outside: CPU time of the task that creates it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrival_ns: Option<f64>,
-    /// The same of a process.
+    /// Creating a process that arrives from outside: CPU time of the task that creates it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process_arrival_ns: Option<f64>,
-    /// The kernel thread that waits for grace periods, each time that it runs.
+    /// Each run of the kernel thread that waits for grace periods.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grace_period_ns: Option<f64>,
-    /// What other kernel threads take for each task that has ended.
+    /// What other kernel threads use for each task that has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reclaim_ns: Option<f64>,
-    /// A worker of the kernel that is bound to a CPU, each time that it runs.
+    /// Each run of a kernel worker that is bound to a CPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub statistics_ns: Option<f64>,
     /// Sleeping until a timer: CPU time of the task, from the call to its next step.
@@ -306,13 +306,13 @@ pub struct SchedulerCosts {
     /// Giving to or taking from a semaphore without a waiter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub semaphore_ns: Option<f64>,
-    /// Writing down a request of a task that does nothing else: CPU time of the task.
+    /// Recording a request of a task that does nothing else: CPU time of the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_ns: Option<f64>,
-    /// Sending a request on: what giving to a semaphore takes more that carries requests.
+    /// Passing a request on: the extra cost of posting to a semaphore that carries requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_send_ns: Option<f64>,
-    /// Taking a request over: what taking from a semaphore takes more that carries requests.
+    /// Taking a request over: the extra cost of taking from a semaphore that carries requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_recv_ns: Option<f64>,
     /// Putting a message into a pipe without a waiter, in a page that the pipe has kept.
@@ -321,10 +321,10 @@ pub struct SchedulerCosts {
     /// Taking a message out of a pipe.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pipe_recv_ns: Option<f64>,
-    /// What putting a message into a pipe takes more that needs a new page.
+    /// The extra cost of putting a message into a pipe when it needs a new page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pipe_alloc_ns: Option<f64>,
-    /// What taking a message out of a pipe takes more whose page the pipe does not keep.
+    /// The extra cost of taking a message out of a pipe when the pipe does not keep its page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pipe_free_ns: Option<f64>,
     /// Waiting in a pipe, without the cost of a sleep.

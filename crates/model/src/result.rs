@@ -58,7 +58,7 @@ pub struct RunResult {
     /// one, for 5 s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time_to_balance_ns: Option<u64>,
-    /// How unevenly tasks were distributed over the CPUs; absent with one CPU, and without tasks.
+    /// How unevenly tasks were distributed over the CPUs. Absent with one CPU, and without tasks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imbalance: Option<Imbalance>,
     /// CPU time left idle while tasks waited that were allowed on that CPU.
@@ -73,10 +73,10 @@ pub struct RunResult {
     pub lost: u64,
     /// Whether the run was stopped before its end.
     pub partial: bool,
-    /// How much work takes a nanosecond, in venues where tasks really compute.
+    /// The calibration of work, in venues where tasks really compute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calibration: Option<CalibrationInfo>,
-    /// What the scheduler itself costs, in venues where time counts instructions and is therefore exact.
+    /// What the scheduler costs, in venues where time counts instructions and is therefore exact.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub costs: Option<SchedulerCosts>,
     /// What the scheduler's own program did, if the policy is a program (`exec:`).
@@ -103,15 +103,15 @@ pub struct RunResult {
 pub struct SchedulerProgram {
     /// The name of its operations, as the kernel gives it.
     pub operations: String,
-    /// From the start of the program until the kernel reported that its policy is in charge.
+    /// From the start of the scheduler's program until the kernel reported that its policy is in charge.
     pub ready_ns: u64,
-    /// CPU time of its threads in the run, its warm-up included.
+    /// CPU time of the threads of the scheduler's program in the run, including the warm-up.
     pub cpu_ns: u64,
-    /// Its threads at the end of the run.
+    /// Threads of the scheduler's program at the end of the run.
     pub threads: u64,
-    /// How often these left a CPU to wait for something, in the same time.
+    /// How often threads of the scheduler's program left a CPU to wait for something, including the warm-up.
     pub voluntary: u64,
-    /// How often another took the CPU from them, in the same time.
+    /// How often another task preempted a thread of the scheduler's program, including the warm-up.
     pub involuntary: u64,
     /// The last lines that it printed, at most 40.
     pub printed: Vec<String>,
@@ -146,9 +146,9 @@ pub struct Others {
 pub struct CalibrationInfo {
     /// What the tasks compute.
     pub algorithm: String,
-    /// CPU time of one piece of it, in nanoseconds.
+    /// Calibration of work, in venues where tasks really compute: CPU time of one piece, in nanoseconds.
     pub ns_per_piece: f64,
-    /// Distance between the quartiles of repeated measurements, as a fraction of their median.
+    /// Calibration of work: the distance between the quartiles of repeated measurements, as a fraction of their median.
     pub spread_frac: f64,
 }
 
@@ -164,7 +164,7 @@ pub struct ScenarioInfo {
     pub cpus: u32,
     /// Nodes, last-level caches, cores, threads, as in `1n2l4c2t`.
     pub topology: String,
-    /// The period of the timer tick; 0 where slices end to the nanosecond.
+    /// The period of the timer tick; 0 where slices end exactly at their length.
     pub tick_ns: u64,
 }
 
@@ -219,7 +219,7 @@ pub struct EngineInfo {
     pub clock: String,
     /// Whether the same inputs give the same bytes.
     pub repeats: bool,
-    /// Virtual time from the kernel's first instruction to the scenario's; with several runs it is a metric.
+    /// Virtual time of the boot: from the kernel's first instruction to the scenario's. With several runs it is a metric.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub boot_ns: Option<u64>,
 }
@@ -354,7 +354,7 @@ pub struct Measures {
     pub longest_wait_ns: Option<u64>,
     /// Migrations to another CPU.
     pub migrations: u64,
-    /// Times that the task left its CPU.
+    /// How often the task left its CPU.
     pub switches: SwitchCounts,
 }
 
@@ -395,18 +395,18 @@ pub struct Summary<V> {
 /// Switches away from a task, voluntary or not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SwitchCounts {
-    /// Because it slept, waited, yielded or ended.
+    /// How often a task left its CPU because it slept, waited, yielded or ended.
     pub voluntary: u64,
-    /// Because its slice was over or another task preempted it.
+    /// How often a task left its CPU because its slice was over or another task preempted it.
     pub involuntary: u64,
 }
 
 /// The coefficient of variation of the tasks' mean response times.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TaskMeansCv {
-    /// With the standard deviation of a population (divided by n).
+    /// How much the tasks' mean response times differ: the standard deviation of a population (divided by n) over the mean.
     pub population: f64,
-    /// With the standard deviation of a sample (divided by n − 1); absent for a single task.
+    /// How much the tasks' mean response times differ: the standard deviation of a sample (divided by n − 1) over the mean; absent for a single task.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sample: Option<f64>,
 }
@@ -440,22 +440,24 @@ pub struct CpuResult {
 /// How many tasks shared a CPU, measured in two ways.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadDistribution {
-    /// Share of requests by estimated load: the k with (k − ½)·demand ≤ response < (k + ½)·demand. It needs
-    /// no access to the scheduler. Empty if no request has a known demand.
+    /// Share of requests by the estimated number of tasks that shared their CPU: the k with
+    /// (k − ½)·demand ≤ response < (k + ½)·demand. It needs no access to the scheduler. Empty if no request has a known demand.
     pub estimated: BTreeMap<u32, f64>,
-    /// Fraction of CPU-time with k runnable tasks on a CPU, from the run queues themselves; absent if they are
+    /// Fraction of CPU time with k runnable tasks on a CPU, from the run queues themselves; absent if they are
     /// not observed.
     #[serde(rename = "true", skip_serializing_if = "Option::is_none")]
     pub actual: Option<BTreeMap<u32, f64>>,
 }
 
-/// How unevenly tasks lay on the CPUs: 0 if each CPU always had as much as the others.
+/// How unevenly tasks were distributed over the CPUs: 0 if each CPU always had as much as the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Imbalance {
-    /// By number: the standard deviation of the tasks that run or wait on a CPU, from the mean of all CPUs at that instant,
-    /// over all CPUs and the measured time, as a fraction of the mean over that time.
+    /// How unevenly tasks were distributed over the CPUs: the standard deviation of the number of tasks that run or wait on a
+    /// CPU, from the mean of all CPUs at that instant, over all CPUs and the measured time, as a fraction of the mean over that
+    /// time. Absent with one CPU, and without tasks.
     pub tasks: f64,
-    /// The same by weight, that of the nice value with which a task starts; absent if no task has one.
+    /// How unevenly weight was distributed over the CPUs: like `imbalance.tasks`, but each task counts by the weight of the
+    /// nice value with which it starts. Absent if no task has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weight: Option<f64>,
 }
@@ -463,39 +465,39 @@ pub struct Imbalance {
 /// CPU time left idle while a task waited that was allowed on that CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkConservation {
-    /// Summed over the CPUs.
+    /// CPU time left idle while a task waited that was allowed on that CPU, summed over the CPUs.
     pub ns: u64,
-    /// As a fraction of CPUs × measured time.
+    /// CPU time left idle while a task waited that was allowed on that CPU, as a fraction of CPUs × measured time.
     pub frac: f64,
 }
 
 /// CPU time that the system itself used, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OverheadTimes {
-    /// Context switches.
+    /// CPU time that the system used for context switches.
     pub switch: u64,
-    /// Wake-ups.
+    /// CPU time that the system used for wake-ups.
     pub wakeup: u64,
-    /// Cold caches after migrations.
+    /// CPU time lost to cold caches after migrations.
     pub migration: u64,
-    /// Timer ticks.
+    /// CPU time that the system used for timer ticks.
     pub tick: u64,
-    /// Instructions of the policy.
+    /// CPU time that the instructions of the policy used.
     pub policy: u64,
 }
 
 /// How many events of each kind there were.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EventCounts {
-    /// From one task to another, or to and from idle.
+    /// Switches from one task to another, or to and from idle.
     pub switches: u64,
-    /// Tasks becoming runnable.
+    /// Wake-ups: how often a task became runnable.
     pub wakeups: u64,
     /// Migrations to another CPU.
     pub migrations: u64,
     /// Timer ticks.
     pub ticks: u64,
-    /// Created tasks.
+    /// Tasks that were created.
     pub forks: u64,
     /// Tasks that ended.
     pub exits: u64,

@@ -297,7 +297,11 @@ impl Metric {
 
     /// What it means, from the declaration of its field, and where its formula is from.
     pub fn meaning(&self) -> String {
-        let meaning = schema::description(self.level, self.base()).unwrap_or_default();
+        let of = |path| schema::description(self.level, path).unwrap_or_default();
+        // A statistic says only what it is of its summary's values.
+        let is_statistic = self.property() != self.base();
+        let summary = if is_statistic { of(self.property()) + " " } else { String::new() };
+        let meaning = summary + &of(self.base());
         match self.source {
             Some(source) => format!("{meaning} ({source})"),
             None => meaning,

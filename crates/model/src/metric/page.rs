@@ -20,7 +20,13 @@ pub fn page() -> String {
         (&[Level::Role, Level::Task][..], "Of a role", "Metrics with a dot also exist for each task."),
         (&[Level::ControlGroup], "Of a control group", ""),
         (&[Level::Cpu], "Of a CPU", ""),
-        (&[Level::Run], "Of the run", ""),
+        (
+            &[Level::Run],
+            "Of the run",
+            "`costs` is what the scheduler costs, measured after the run in venues where time counts instructions and is therefore \
+             exact. `others` is what others took from the CPUs, in the venue `host`. `scheduler_program` is about the program of a \
+             policy `exec:`.",
+        ),
     ];
     for (levels, title, remark) in parts {
         let _ = write!(text, "\n## {title}\n\n");
@@ -69,11 +75,9 @@ fn statistics() -> String {
          | path | what it is |\n|---|---|\n",
     );
     let of = known("response_ns.mean").metric.property();
-    let whole = super::schema::description(Level::Task, of).unwrap_or_default();
     for statistic in Statistic::ALL {
         let meaning = super::schema::description(Level::Task, &format!("{of}.{}", statistic.key())).unwrap_or_default();
-        let own = meaning.strip_prefix(&whole).unwrap_or(&meaning).trim();
-        let _ = writeln!(text, "| `….{}` | {own} |", statistic.key());
+        let _ = writeln!(text, "| `….{}` | {meaning} |", statistic.key());
     }
     text
 }

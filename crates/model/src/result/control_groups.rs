@@ -21,8 +21,8 @@ pub struct ControlGroupResult {
     /// is nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sibling_share: Option<f64>,
-    /// What that fraction should have been: at each instant, CPUs are divided by weight among the groups that want them, with
-    /// at most one CPU per runnable task, and at most its quota and CPUs. Absent if no task of the parent wanted a CPU, and
+    /// What that fraction should have been: at each instant, CPUs are divided by weight among the groups with runnable tasks, with
+    /// at most one CPU per runnable task, and at most its quota and CPUs. Absent if no task of the parent was runnable, and
     /// where a step changes the weight or the limit of a control group, or a task's nice value or class.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entitled_share: Option<f64>,
@@ -47,10 +47,10 @@ pub struct ControlGroupResult {
     /// The part of each response of its tasks in which a limit held them back. Absent if that never happened, or is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_throttled_ns: Option<TimeSummary>,
-    /// Time in which some task of it wanted a CPU and had none (`some` of `cpu.pressure`).
+    /// Time in which some task of it waited for a CPU (`some` of `cpu.pressure`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pressure_some_ns: Option<u64>,
-    /// Time in which tasks of it wanted a CPU and none had one (`full`).
+    /// Time in which tasks of it waited for a CPU and none had one (`full`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pressure_full_ns: Option<u64>,
     /// CPU time of its tasks by the kernel's count (`usage_usec` of `cpu.stat`), including the system's costs there.
