@@ -30,11 +30,16 @@
 
 char _license[] SEC("license") = "GPL";
 
-PARAMETER(u64, period, 100 * NS_PER_MS, "unit=ns range=0ns..10s about=How often tasks are divided. 0: never by time.");
-PARAMETER(bool, at_idle, true, "about=Tasks are also divided when a CPU runs out of them.");
-PARAMETER(bool, at_wakeup, true, "about=A waking task goes to the CPU with the least weight, not where it was.");
-PARAMETER(bool, at_fork, true, "about=A new task goes to the CPU with the least weight, not where its parent is.");
-PARAMETER(u32, domain, 0, "choices=machine,node,cache about=Among which CPUs tasks are divided.");
+PARAMETER(u64, period, 100 * NS_PER_MS,
+	  "unit=ns range=0ns..10s about=How often tasks are redistributed while some wait. 0 means never by time.");
+PARAMETER(bool, at_idle, true, "about=Whether tasks are also redistributed when a CPU runs out of them.");
+PARAMETER(bool, at_wakeup, true,
+	  "about=Whether a waking task goes to the CPU with the smallest sum of weights instead of where it was.");
+PARAMETER(bool, at_fork, true,
+	  "about=Whether a new task goes to the CPU with the smallest sum of weights instead of its parent's.");
+PARAMETER(u32, domain, 0,
+	  "choices=machine,node,cache about=The CPUs that share tasks: all of the machine, those of a node, or those "
+	  "of a last-level cache.");
 
 /* The sum of the balancer's weights of the tasks that run or wait on each CPU. */
 static u64 cpu_weights[MAX_CPUS];

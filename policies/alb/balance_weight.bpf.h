@@ -15,7 +15,8 @@
 #include <schedlab/weights.bpf.h>
 
 PARAMETER(u32, weights, 0,
-	  "choices=formula,table,count about=The balancer's weights: 1024 / 1.25^nice, Linux' integers, or all the same.");
+	  "choices=formula,table,count about=How much a task weighs for the balancer: 1024 / 1.25^nice, Linux's "
+	  "integer for its nice value, or the same as any other.");
 enum { WEIGHTS_FORMULA, WEIGHTS_TABLE, WEIGHTS_COUNT };
 
 #define LEVELS 41

@@ -25,13 +25,18 @@
 
 #include <alb/balance_weight.bpf.h>
 
-PARAMETER(u32, order, 0, "choices=ffd,fifo about=CPUs take tasks by descending weight, or in the order of arrival.");
+PARAMETER(u32, order, 0,
+	  "choices=ffd,fifo about=The order in which CPUs take tasks: by descending weight, or by arrival.");
 enum { ORDER_FFD, ORDER_FIFO };
-PARAMETER(u32, rule, 0, "choices=strict,fill about=A CPU takes what fits below the average, or until it reaches it.");
+PARAMETER(u32, rule, 0,
+	  "choices=strict,fill about=When a CPU takes a task: if its sum of weights is then at most the average, or if "
+	  "it is below the average before.");
 enum { RULE_STRICT, RULE_FILL };
 PARAMETER(u32, imbalance_pct, 100,
-	  "range=100..1000 about=Nothing moves while the greatest sum has at most so many percent of the least.");
-PARAMETER(bool, spread_idle, false, "about=A CPU that would be left without a task gets one from the CPU with most.");
+	  "range=100..1000 about=Nothing moves while the largest sum of weights is at most this percentage of the "
+	  "smallest. 100 means no hysteresis.");
+PARAMETER(bool, spread_idle, false,
+	  "about=Whether a CPU that would stay empty gets a task from the CPU with the most tasks.");
 
 #define MAX_DIVIDED_CPUS 4096
 #define MAX_CANDIDATES 4096

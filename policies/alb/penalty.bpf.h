@@ -17,12 +17,16 @@
 #include <alb/balance_weight.bpf.h>
 
 PARAMETER(u32, penalise, 0,
-	  "choices=once,each,none about=A CPU-bound task gets its penalty at once, or a nice step for each slice used.");
+	  "choices=once,each,none about=When a CPU-bound task gets its penalty: all of it for the first slice that it "
+	  "uses up, one nice step for each such slice, or never.");
 enum { PENALISE_ONCE, PENALISE_EACH, PENALISE_NONE };
-PARAMETER(u32, penalty, 5, "range=1..39 about=By how many nice steps at most.");
+PARAMETER(u32, penalty, 5,
+	  "range=1..39 about=The largest penalty, in nice steps. The nice value does not rise above 19.");
 PARAMETER(u64, slice0, 0,
-	  "unit=ns range=0ns..10s about=The slice that a CPU-bound task uses up. 0: the latency by the number of tasks.");
-PARAMETER(bool, shadow_nice, false, "about=The penalty counts for the balancer only, not for the share of CPU time.");
+	  "unit=ns range=0ns..10s about=A task that uses up this slice is CPU-bound. 0 means the latency divided by "
+	  "the number of tasks on the CPU when the task first runs, but at least the granularity.");
+PARAMETER(bool, shadow_nice, false,
+	  "about=Whether the penalty counts for the balancer only, not for the share of CPU time.");
 
 /* What the balancer knows of a task. */
 struct balance_state {

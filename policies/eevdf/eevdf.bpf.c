@@ -28,7 +28,8 @@
 char _license[] SEC("license") = "GPL";
 
 PARAMETER(bool, protect_again, false,
-	  "about=A task that goes on because it is picked again is protected too; kernels do that only at a switch.");
+	  "about=Whether a task that continues because it is picked again is protected too. Kernels protect only at a "
+	  "switch.");
 
 static inline void weigh(const struct task_struct *p, struct fair_task *t)
 {

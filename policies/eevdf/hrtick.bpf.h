@@ -16,7 +16,8 @@
 
 enum { HRTICK_FALSE, HRTICK_TRUE, HRTICK_AUTO };
 PARAMETER(u32, hrtick, HRTICK_AUTO,
-	  "choices=false,true,auto about=Whether requests end by a timer of their own, not at ticks. auto: since 7.3.");
+	  "choices=false,true,auto about=Whether a separate timer ends requests instead of the next tick. `auto` means "
+	  "true since 7.3.");
 
 #define LEAST_HRTICK (10 * 1000ULL)
 

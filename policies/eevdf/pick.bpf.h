@@ -11,8 +11,8 @@
 #include <eevdf/lag.bpf.h>
 
 PARAMETER(u32, lazy_preemption, 0,
-	  "choices=auto,off,on about=Whether a CPU is told at its next tick only that a task of another CPU's preempts. auto: "
-	  "since 7.1.");
+	  "choices=auto,off,on about=Whether a CPU learns only at its next tick that a task from another CPU preempts. "
+	  "`auto` means on since 7.1.");
 enum { LAZY_AUTO, LAZY_OFF, LAZY_ON };
 
 /* Whether what was picked in a queue, and has come to that place, is protected there. */

@@ -17,12 +17,16 @@
 
 #include <eevdf/virtual_deadline.bpf.h>
 
-PARAMETER(bool, place_lag, true, "about=A task comes back with the lag with which it left.");
-PARAMETER(bool, place_deadline_initial, true, "about=The first request of a new task is half a slice.");
-PARAMETER(bool, place_rel_deadline, true, "about=A task that is moved keeps its distance to its deadline.");
-PARAMETER(bool, run_to_parity, true, "about=A picked task runs to its deadline, or for the shortest slice there is.");
-PARAMETER(bool, preempt_short, true, "about=A task with a shorter slice may preempt before that.");
-PARAMETER(bool, delay_dequeue, true, "about=A task that sleeps with a debt stays in the average until it is paid.");
+PARAMETER(bool, place_lag, true, "about=Whether a task comes back with the lag that it had when it left.");
+PARAMETER(bool, place_deadline_initial, true,
+	  "about=Whether the first request of a new task is half a slice instead of a whole one.");
+PARAMETER(bool, place_rel_deadline, true, "about=Whether a task that migrates keeps its distance to its deadline.");
+PARAMETER(bool, run_to_parity, true,
+	  "about=Whether a picked task is protected until its deadline, or since 6.18 for the shortest slice in the "
+	  "queue.");
+PARAMETER(bool, preempt_short, true, "about=Whether a task with a shorter slice may preempt a protected one.");
+PARAMETER(bool, delay_dequeue, true,
+	  "about=Whether a task that sleeps with a debt (negative lag) counts in the average until the debt is paid.");
 
 /* More tasks of one CPU that sleep with a debt lose it. */
 #define MAX_DEBTORS 64
@@ -88,7 +92,8 @@ struct queue_clock {
 #include <schedlab/fair_state.bpf.h>
 
 PARAMETER(u32, groups, 0,
-	  "choices=control,none about=Whether control groups have weights and limits, where there are any.");
+	  "choices=control,none about=Whether control groups have weights and limits, where there are any, or are "
+	  "ignored.");
 enum { GROUPS_CONTROL, GROUPS_NONE };
 
 static inline bool wants_control_groups(void)

@@ -14,7 +14,8 @@ LINUX_RELEASE(version, "6.12,6.18,7.1,7.3");
 enum { LINUX_6_12, LINUX_6_18, LINUX_7_1, LINUX_7_3 };
 
 PARAMETER(u64, base_slice, 700000,
-	  "unit=ns range=100us..100ms about=The slice on one CPU, before the factor of `scaling`. 750us in early 6.12.");
+	  "unit=ns range=100us..100ms about=The slice on one CPU, before the factor of `scaling`. The first 6.12 had "
+	  "750us.");
 
 /* What a task may ask for. */
 #define MIN_SLICE (100 * 1000ULL)

@@ -14,7 +14,8 @@
 #include <linux-o1/pull.bpf.h>
 
 PARAMETER(u64, cache_hot_time, 2500000,
-	  "unit=ns range=0ns..1s about=2.6.22: how long the cache of a CPU stays warm for a task. It measured this.");
+	  "unit=ns range=0ns..1s about=2.6.22 only: how long a CPU's cache stays warm for a task. That kernel measured "
+	  "it at boot.");
 
 /* In which situation a CPU looks. */
 enum occasion { LOOK_BUSY, LOOK_IDLE, LOOK_NEWLY_IDLE, LOOK_OCCASIONS };

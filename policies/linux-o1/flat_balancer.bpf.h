@@ -15,9 +15,12 @@
 
 #include <linux-o1/pull.bpf.h>
 
-PARAMETER(u32, balancer, 0, "choices=guarded,literal about=2.6.3: what half of a difference of one task moves.");
+PARAMETER(u32, balancer, 0,
+	  "choices=guarded,literal about=2.6.3 only: what moves when the loads differ by a single task: one task, or "
+	  "every waiting task with a cold cache.");
 PARAMETER(u32, cache_decay_ticks, 2,
-	  "range=0..1000 about=2.6.3: jiffies for which the cache of a CPU stays warm; 2 for one of 512 kB.");
+	  "range=0..1000 about=2.6.3 only: ticks for which a CPU's cache stays warm. That kernel computed 2 for a "
+	  "cache of 512 kB.");
 enum { BALANCER_GUARDED, BALANCER_LITERAL };
 
 #define FLAT_MAX_CPUS 256

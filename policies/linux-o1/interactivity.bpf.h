@@ -15,11 +15,16 @@
 #include <schedlab/common.bpf.h>
 #include <schedlab/status.bpf.h>
 
-PARAMETER(bool, disk_limit, true, "about=A sleep for a disk does not make a task more than just interactive.");
-PARAMETER(u32, version, 0, "choices=2.6.22,2.6.3 about=The kernel whose scheduler this is.");
-PARAMETER(u32, hz, 1000, "range=100..1000 about=Ticks of the original in a second: 100, 250, 300 or 1000.");
+PARAMETER(bool, disk_limit, true,
+	  "about=Whether a wait for a disk raises a task only to the limit of being interactive. If not, it counts "
+	  "like any sleep.");
+PARAMETER(u32, version, 0, "choices=2.6.22,2.6.3 about=The kernel whose rules apply.");
+PARAMETER(u32, hz, 1000,
+	  "range=100..1000 about=Ticks per second: 100, 250, 300 or 1000. Slices are whole ticks, so it also changes "
+	  "their lengths.");
 PARAMETER(u32, publish, 0,
-	  "choices=priority,detail about=The status word: priority and label, or all that decides about them, too.");
+	  "choices=priority,detail about=The status word: the priority and whether the task is interactive, or also "
+	  "the sleep average, the rest of the slice, the credit of 2.6.3 and what ended the last sleep.");
 enum { VERSION_2_6_22, VERSION_2_6_3 };
 enum { PUBLISH_PRIORITY, PUBLISH_DETAIL };
 

@@ -34,11 +34,13 @@
 
 char _license[] SEC("license") = "GPL";
 
-PARAMETER(u64, sleep_avg, 0, "unit=ns range=0ns..1020ms about=Sleep average of a task that no task forked.");
+PARAMETER(u64, sleep_avg, 0, "unit=ns range=0ns..1020ms about=The initial sleep average of a task without a parent.");
 PARAMETER(u32, wake, 0,
-	  "choices=source,task,interrupt about=What woke a task: as the wake source says, or always the one or the other.");
+	  "choices=source,task,interrupt about=What woke a task: as the wake source says, always a task, or always an "
+	  "interrupt.");
 PARAMETER(u32, sync_wake, 0,
-	  "choices=link,credit about=2.6.3: whether a waker about to sleep leaves the sleep of the task it wakes uncredited.");
+	  "choices=link,credit about=2.6.3 only: whether a pipe's wake-up on the waker's own CPU credits the sleep. "
+	  "`link`: it does not; `credit`: it does.");
 enum { WAKE_BY_SOURCE, WAKE_ALWAYS_TASK, WAKE_ALWAYS_INTERRUPT };
 enum { SYNC_LINK, SYNC_CREDIT };
 

@@ -30,36 +30,42 @@
 char _license[] SEC("license") = "GPL";
 
 /* What the paper calls tunable. */
-PARAMETER(u32, levels, 0, "range=0..64 about=Number of queues. 0 stands for 20, and for 6 with slices=exp2.");
-PARAMETER(u64, step, 10 * NS_PER_MS, "unit=ns range=1us..10s about=Slice of queue 1.");
+PARAMETER(u32, levels, 0, "range=0..64 about=Number of queues. 0 means 20, or 6 with `slices=exp2`.");
+PARAMETER(u64, step, 10 * NS_PER_MS, "unit=ns range=1us..10s about=Slice of queue 1, the highest.");
 PARAMETER(u32, slices, 0,
-	  "choices=linear,exp2,exp_fit about=How slices grow: k * step, doubling, or 20 times over 20 queues.");
-PARAMETER(u32, step_up, 1, "range=0..64 about=Queues that a task rises when it blocked early.");
-PARAMETER(u32, step_down, 1, "range=0..64 about=Queues that a task sinks when it used up its slice.");
+	  "choices=linear,exp2,exp_fit about=The slice of queue k: k * step, step * 2^(k-1), or step * 20^((k-1)/19).");
+PARAMETER(u32, step_up, 1,
+	  "range=0..64 about=By how many queues a task rises when it blocks before the end of its slice.");
+PARAMETER(u32, step_down, 1, "range=0..64 about=By how many queues a task sinks when it uses up its slice.");
 enum { SLICES_LINEAR, SLICES_EXP2, SLICES_EXP_FIT };
 
 /* Where the paper is silent. */
 PARAMETER(bool, exact_is_used, true,
-	  "about=Whether blocking exactly at the end of a slice counts as having used it up.");
-PARAMETER(u32, preempt_place, 0, "choices=head,tail about=Where a preempted task waits in its queue.");
+	  "about=Whether a task that blocks exactly at the end of its slice has used it up.");
+PARAMETER(u32, preempt_place, 0, "choices=head,tail about=Where in its queue a preempted task waits.");
 PARAMETER(u32, yield, 0,
-	  "choices=used,blocked about=What a yield counts as: a used slice (sink) or a block (rise).");
+	  "choices=used,blocked about=What a yield counts as: a used slice, so that the task sinks, or blocking, so "
+	  "that it rises.");
 PARAMETER(u64, tick, 0,
-	  "unit=ns range=0ns..1s about=A fork divides slices in whole ticks of this length. 0ns: exactly.");
+	  "unit=ns range=0ns..1s about=A fork divides the parent's slice in whole ticks of this length. 0 divides it "
+	  "to the nanosecond.");
 enum { PLACE_HEAD, PLACE_TAIL };
 enum { YIELD_USED, YIELD_BLOCKED };
 
 /* Variants, all off by default. */
 PARAMETER(u32, starve, 0,
-	  "choices=none,ts1s,age(age_after) about=Relief for waiting tasks: none, Solaris' table, by age.");
-PARAMETER(u64, period, NS_PER_S,
-	  "unit=ns range=1ms..1000s about=How often starve=ts1s looks at the waiting tasks.");
+	  "choices=none,ts1s,age(age_after) about=What moves waiting tasks up: nothing; Solaris' time-sharing table, "
+	  "once per `period`; or their age, by one queue after `age_after`.");
+PARAMETER(u64, period, NS_PER_S, "unit=ns range=1ms..1000s about=How often `starve=ts1s` examines the waiting tasks.");
 PARAMETER(u64, age_after, 100 * NS_PER_MS,
-	  "unit=ns range=1ms..1000s about=The wait after which starve=age raises a task.");
+	  "unit=ns range=1ms..1000s about=The wait after which `starve=age` moves a task up one queue.");
 PARAMETER(u32, nice, 0,
-	  "choices=ignored,range about=With range, the nice value limits the queues that a task may use.");
-PARAMETER(u32, io_cap, 0, "range=0..64 about=The highest queue that waiting for a disk leads to. 0: no limit.");
-PARAMETER(u32, queues, 0, "choices=shared,percpu about=One set of queues for all CPUs, or one for each.");
+	  "choices=ignored,range about=Whether the nice value limits the queues that a task may use. `range`: n > 0 "
+	  "removes n/20 of the queues at the top, n < 0 at the bottom.");
+PARAMETER(u32, io_cap, 0,
+	  "range=0..64 about=The highest queue to which a task that waited for a disk rises. 0 means no limit.");
+PARAMETER(u32, queues, 0,
+	  "choices=shared,percpu about=Whether there is one set of queues for all CPUs, or one for each.");
 enum { STARVE_NONE, STARVE_TS1S, STARVE_AGE };
 enum { NICE_IGNORED, NICE_RANGE };
 enum { QUEUES_SHARED, QUEUES_PERCPU };

@@ -10,40 +10,55 @@
 
 #include <schedlab/common.bpf.h>
 
-PARAMETER(u32, mode, 0, "choices=paper,freebsd about=The port to Linux that the study measured, or FreeBSD 11.");
+PARAMETER(u32, mode, 0,
+	  "choices=paper,freebsd about=Whose rules apply: those of the port to Linux that the study measured, or those "
+	  "of FreeBSD 11.");
 enum { MODE_PAPER, MODE_FREEBSD };
 
 /* Time. */
-PARAMETER(u32, hz, 0, "range=0..10000 about=Ticks a second of sleep, CPU use and affinity. 0: 250, freebsd 1000.");
-PARAMETER(u32, stathz, 0, "range=0..10000 about=Ticks a second of run time and slices. 0: hz, freebsd 127.");
-PARAMETER(bool, stagger, false, "about=Whether the ticks of the CPUs are spread over a tick's length.");
+PARAMETER(u32, hz, 0,
+	  "range=0..10000 about=Ticks per second for sleep, CPU use and affinity. 0 means 250, or 1000 in mode "
+	  "`freebsd`.");
+PARAMETER(u32, stathz, 0,
+	  "range=0..10000 about=Ticks per second for run time and slices. 0 means `hz`, or 127 in mode `freebsd`.");
+PARAMETER(bool, stagger, false, "about=Whether the CPUs' ticks are spread over a tick's length instead of coinciding.");
 PARAMETER(u32, slice, 0,
-	  "range=0..1000 about=Ticks of a slice on a CPU with at most two tasks. 0: 10, freebsd stathz/10.");
-PARAMETER(u32, slice_min, 0, "range=0..1000 about=Ticks of a slice with seven tasks or more. 0: 1, freebsd slice/6.");
+	  "range=0..1000 about=Slice in ticks on a CPU with at most two tasks. 0 means 10, or `stathz`/10 in mode "
+	  "`freebsd`.");
+PARAMETER(u32, slice_min, 0,
+	  "range=0..1000 about=Slice in ticks on a CPU with seven tasks or more. 0 means 1, or `slice`/6 in mode "
+	  "`freebsd`.");
 
 /* Which tasks are interactive. */
-PARAMETER(u32, interact, 30, "range=1..100 about=The score from which on a task is not interactive.");
-PARAMETER(bool, inherit, true, "about=Whether a new task has the history of the one that creates it.");
+PARAMETER(u32, interact, 30, "range=1..100 about=A task is interactive if its score is below this.");
+PARAMETER(bool, inherit, true, "about=Whether a new task starts with its creator's history.");
 PARAMETER(u64, newborn_run, 0,
-	  "range=0..100000000 about=Run history of a task that no task creates, in 1/1024 of a tick.");
-PARAMETER(u64, newborn_sleep, 0, "range=0..100000000 about=Its sleep history.");
-PARAMETER(bool, static_boost, false,
-	  "about=Whether a task that wakes and is not interactive goes to the front, as batch.");
+	  "range=0..100000000 about=Run history of a task without a creator, in 1/1024 of a tick.");
+PARAMETER(u64, newborn_sleep, 0,
+	  "range=0..100000000 about=Sleep history of a task without a creator, in 1/1024 of a tick.");
+PARAMETER(bool, static_boost, false, "about=Whether a batch task that wakes goes to the front of the calendar.");
 
 /* Which task gets which CPU. */
-PARAMETER(u32, preempt_thresh, 80, "range=0..255 about=Priorities up to this one preempt on their own CPU.");
+PARAMETER(u32, preempt_thresh, 80,
+	  "range=0..255 about=A task with a priority up to this one preempts on its own CPU; all priorities here are "
+	  "above 80. 0 means no task preempts.");
 PARAMETER(u32, affinity, 0,
-	  "range=0..10000 about=Ticks for which a cache stays warm, times its level. 0: 100, freebsd hz/1000.");
-PARAMETER(bool, steal_idle, true, "about=Whether a CPU that has nothing to do takes a task from another one.");
-PARAMETER(u32, steal_thresh, 2, "range=1..1000 about=The least load of a CPU from which another one takes a task.");
-PARAMETER(u32, balance, 0, "choices=fixed,never about=The balancer as meant, or as FreeBSD 11 has it: it never runs.");
+	  "range=0..10000 about=Ticks for which a CPU's cache stays warm, times its level. 0 means 100, or `hz`/1000 "
+	  "in mode `freebsd`.");
+PARAMETER(bool, steal_idle, true, "about=Whether a CPU that runs out of tasks takes one from another CPU.");
+PARAMETER(u32, steal_thresh, 2, "range=1..1000 about=The minimum load of a CPU from which another one takes a task.");
+PARAMETER(u32, balance, 0,
+	  "choices=fixed,never about=Whether the balancer runs as intended, or never, as in FreeBSD 11.");
 PARAMETER(u32, balance_interval, 0,
-	  "range=0..100000 about=Ticks between two rounds of the balancer, on average. 0: 128, freebsd stathz.");
-PARAMETER(u32, seed, 0, "about=Where the random numbers of CPU 0 begin; CPU n begins n later.");
+	  "range=0..100000 about=Ticks between two rounds of the balancer, on average. 0 means 128, or `stathz` in "
+	  "mode `freebsd`.");
+PARAMETER(u32, seed, 0, "about=Seed for the random numbers of CPU 0. CPU n has this seed plus n.");
 enum { BALANCE_FIXED, BALANCE_NEVER };
 
 /* What is shown. */
-PARAMETER(u32, status, 0, "choices=priority,score about=What the status of a task is.");
+PARAMETER(u32, status, 0,
+	  "choices=priority,score about=What a task publishes as its status: its priority, or its score with the nice "
+	  "value added.");
 enum { STATUS_PRIORITY, STATUS_SCORE };
 
 /* History is kept in 1/1024 of a tick. */

@@ -24,37 +24,46 @@
 
 /* The release, and what follows from it. */
 PARAMETER(u32, version, 0,
-	  "choices=server2003,vista about=Decides whatever is left at `version`: quantum, charge, scan_boost.");
+	  "choices=server2003,vista about=The Windows version that decides for `quantum`, `charge` and `scan_boost` "
+	  "where they are left at `version`.");
 PARAMETER(u32, quantum, 0,
-	  "choices=version,variable_short,variable_long,fixed_short,fixed_long about=Quantum: 6 units, in the foreground "
-	  "6, 12 or 18 by separation; twice that; always 18; always 36. Server 2003 has fixed_long, Vista variable_short.");
+	  "choices=version,variable_short,variable_long,fixed_short,fixed_long about=The quantum, in units of a third "
+	  "of a clock tick: `fixed_long` in Server 2003 and `variable_short` in Vista; 6, and 6, 12 or 18 in the "
+	  "foreground, by `separation`; twice that; 18; or 36.");
 PARAMETER(u32, charge, 0,
-	  "choices=version,ticks,cycles about=A quantum pays a whole tick for each tick that hits it, or for the time it "
-	  "ran. Server 2003 has ticks, Vista cycles.");
-PARAMETER(u64, tick, 15625000, "unit=ns range=500us..100ms about=The clock tick; 10ms on single processors.");
+	  "choices=version,ticks,cycles about=What a thread pays from its quantum: `ticks` in Server 2003 and `cycles` "
+	  "in Vista; a whole tick for each tick that hits it; or the time that it ran.");
+PARAMETER(u64, tick, 15625000,
+	  "unit=ns range=500us..100ms about=Length of the clock tick. Single processors of the time had 10ms.");
 enum { SERVER2003, VISTA };
 enum { QUANTUM_VERSION, VARIABLE_SHORT, VARIABLE_LONG, FIXED_SHORT, FIXED_LONG };
 enum { CHARGE_VERSION, CHARGE_TICKS, CHARGE_CYCLES };
 
 /* Base priorities and the foreground. */
 PARAMETER(u32, nice, 0,
-	  "choices=levels,classes about=Base priority: 8 minus the nice value, or a priority class for eight nice values.");
+	  "choices=levels,classes about=How the nice value becomes the base priority: 8 minus the nice value, or a "
+	  "priority class for eight nice values each.");
 PARAMETER(u32, foreground, 0,
-	  "choices=none,other,all about=Which processes have the foreground: none, those of tasks of SCHED_OTHER, all.");
+	  "choices=none,other,all about=Which processes are in the foreground: none, those of SCHED_OTHER tasks, or "
+	  "all.");
 PARAMETER(u32, separation, 2,
-	  "range=0..2 about=What the foreground gets: a row of the table of variable quantums, levels at a wake-up.");
+	  "range=0..2 about=The foreground's row in the table of variable quantums, and the extra levels that it gets "
+	  "at a wake-up.");
 enum { NICE_LEVELS, NICE_CLASSES };
 enum { FOREGROUND_NONE, FOREGROUND_OTHER, FOREGROUND_ALL };
 
 /* Boosts at wake-ups. */
-PARAMETER(bool, boosts, true, "about=Whether wake-ups raise the priority at all.");
-PARAMETER(u32, boost_timer, 0, "range=0..15 about=Levels after a sleep.");
-PARAMETER(u32, boost_semaphore, 1, "range=0..15 about=Levels after a semaphore, an event, a lock or a barrier.");
-PARAMETER(u32, boost_pipe, 2, "range=0..15 about=Levels after a message by a pipe.");
-PARAMETER(u32, boost_network, 2, "range=0..15 about=Levels after a message by a socket.");
-PARAMETER(u32, boost_disk, 1, "range=0..15 about=Levels after a device.");
+PARAMETER(bool, boosts, true, "about=Whether a wake-up raises the priority.");
+PARAMETER(u32, boost_timer, 0, "range=0..15 about=By how many levels the end of a sleep raises the priority.");
+PARAMETER(u32, boost_semaphore, 1,
+	  "range=0..15 about=By how many levels a wake-up by a semaphore, an event, a lock or a barrier raises the "
+	  "priority.");
+PARAMETER(u32, boost_pipe, 2, "range=0..15 about=By how many levels a message by a pipe raises the priority.");
+PARAMETER(u32, boost_network, 2, "range=0..15 about=By how many levels a message by a socket raises the priority.");
+PARAMETER(u32, boost_disk, 1, "range=0..15 about=By how many levels a wake-up by a device raises the priority.");
 PARAMETER(u32, locks, 0,
-	  "choices=increment,owner about=A semaphore gives boost_semaphore above the base, or one level above its waker.");
+	  "choices=increment,owner about=How a semaphore, lock or barrier raises a thread: to `boost_semaphore` levels "
+	  "above its base, or to one level above its waker, but not above 13.");
 enum { LOCKS_INCREMENT, LOCKS_OWNER };
 
 #define HIGHEST 31

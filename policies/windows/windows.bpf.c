@@ -28,24 +28,30 @@
 char _license[] SEC("license") = "GPL";
 
 /* Relief for threads that starve. */
-PARAMETER(bool, scan, true, "about=Whether the balance set manager looks for threads that starve.");
-PARAMETER(u64, scan_period, NS_PER_S, "unit=ns range=1ms..1000s about=How often it looks, at one CPU each time.");
-PARAMETER(u32, wait_limit_ticks, 300, "range=1..1000000 about=Clock ticks after which a ready thread starves.");
+PARAMETER(bool, scan, true, "about=Whether the balance set manager scans for starving threads.");
+PARAMETER(u64, scan_period, NS_PER_S,
+	  "unit=ns range=1ms..1000s about=How often the balance set manager scans, one CPU each time.");
+PARAMETER(u32, wait_limit_ticks, 300,
+	  "range=1..1000000 about=Clock ticks after which a ready thread counts as starving.");
 PARAMETER(u32, scan_boost, 0,
-	  "choices=version,units(boost_units),factor(boost_factor),paper about=The quantum of a thread that starved: 4 "
-	  "units in Server 2003 and 3 in Vista; so many units; so many of its quantums; 60 ms every 4 s as in the study.");
-PARAMETER(u32, boost_units, 4, "range=1..1000 about=The units of scan_boost=units.");
-PARAMETER(u32, boost_factor, 2, "range=1..100 about=The factor of scan_boost=factor.");
+	  "choices=version,units(boost_units),factor(boost_factor),paper about=The quantum of a starving thread: 4 "
+	  "units in Server 2003 and 3 in Vista; `boost_units`; `boost_factor` times its normal quantum; or 60 ms every "
+	  "4 s, as in the study.");
+PARAMETER(u32, boost_units, 4, "range=1..1000 about=The units that a starving thread gets with `scan_boost=units`.");
+PARAMETER(u32, boost_factor, 2,
+	  "range=1..100 about=How many normal quantums a starving thread gets with `scan_boost=factor`.");
 enum { SCAN_VERSION, SCAN_UNITS, SCAN_FACTOR, SCAN_PAPER };
 
 /* Several CPUs. */
 PARAMETER(u32, ideal, 0,
-	  "choices=cyclic,last about=A thread's ideal CPU: dealt out in turn, or the one on which it ran last.");
+	  "choices=cyclic,last about=A thread's ideal CPU: assigned in turn, or the one on which it ran last.");
 PARAMETER(u32, pull, 0,
-	  "choices=busiest,highest about=Where a dry CPU takes a thread: where most are ready, or the highest one.");
+	  "choices=busiest,highest about=Which thread a CPU without ready threads takes: one from the CPU with the "
+	  "most ready threads, or the one with the highest priority.");
 PARAMETER(u32, timers, 0,
-	  "choices=local,at(clock_cpu) about=Where the clock wakes a thread: on the CPU where it slept, or always on one.");
-PARAMETER(u32, clock_cpu, 0, "range=0..4095 about=The CPU of timers=at.");
+	  "choices=local,at(clock_cpu) about=Where a thread is when the clock wakes it: on the CPU where it went to "
+	  "sleep, or always on `clock_cpu`.");
+PARAMETER(u32, clock_cpu, 0, "range=0..4095 about=The CPU on which the clock wakes threads with `timers=at`.");
 enum { IDEAL_CYCLIC, IDEAL_LAST };
 enum { PULL_BUSIEST, PULL_HIGHEST };
 enum { TIMERS_LOCAL, TIMERS_AT };

@@ -9,7 +9,8 @@
 #include <schedlab/status.bpf.h>
 
 PARAMETER(u32, status, 0,
-	  "choices=own,balancing about=A task's status: the policy's own, if any, or the calls of the balancer so far.");
+	  "choices=own,balancing about=What a task publishes as its status: what the policy defines, if anything, or "
+	  "how often the balancer has run so far.");
 enum { STATUS_OWN, STATUS_BALANCING };
 
 static u64 balancer_calls;

@@ -26,10 +26,10 @@
 #include <schedlab/control_groups.bpf.h>
 
 PARAMETER(u64, period_phase, 0,
-	  "unit=ns range=0ns..1s about=How long after a whole number of its periods a limit's period begins.");
+	  "unit=ns range=0ns..1s about=How long after a multiple of its period a limit's period begins.");
 PARAMETER(u64, phase_seed, 0,
-	  "about=Each control group's periods begin anywhere, as kernels since 6.12 have it: drawn from this number and the "
-	  "group's identity. 0: at `period_phase`.");
+	  "about=Seed for the random time at which each control group's periods begin, as in kernels since 6.12; it "
+	  "also depends on the group's identity. 0 means at `period_phase`.");
 
 /* sched_cfs_bandwidth_slice_us, min_cfs_rq_runtime, cfs_bandwidth_slack_period, min_bandwidth_expiration. */
 #define BANDWIDTH_SLICE (5 * NS_PER_MS)

@@ -58,7 +58,7 @@
  */
 #define LINUX_RELEASE(name, releases)                                                                             \
 	const volatile u32 name __attribute__((btf_decl_tag("linux " releases)))                                  \
-	__attribute__((btf_decl_tag("parameter choices=" releases " about=The Linux whose rules hold."))) = 0
+	__attribute__((btf_decl_tag("parameter choices=" releases " about=The Linux release whose rules apply."))) = 0
 
 /* Of task_struct's field policy; include/uapi/linux/sched.h. */
 #define SCHED_BATCH 3

@@ -16,11 +16,11 @@
 #include <schedlab/common.bpf.h>
 
 PARAMETER(u32, threads_per_core, 1,
-	  "machine=threads_per_core range=1..1024 about=Hardware threads of a core, as the balancer sees it.");
+	  "machine=threads_per_core range=1..1024 about=Hardware threads of a core, as the balancer sees the machine.");
 PARAMETER(u32, cores_per_llc, 0,
-	  "machine=cores_per_llc range=0..4096 about=Cores on a last-level cache. 0: all that there are.");
+	  "machine=cores_per_llc range=0..4096 about=Cores that share a last-level cache. 0 means all cores.");
 PARAMETER(u32, llcs_per_node, 0,
-	  "machine=llcs_per_node range=0..4096 about=Last-level caches of a node. 0: all that there are.");
+	  "machine=llcs_per_node range=0..4096 about=Last-level caches of a NUMA node. 0 means all of them.");
 
 #define MAX_DOMAIN_LEVEL 4
 

@@ -18,8 +18,9 @@
 #include <schedlab/fair_groups.bpf.h>
 
 PARAMETER(u64, migration_cost, 500000,
-	  "unit=ns range=0ns..1s about=A task that ran so recently has a warm cache and is not pulled at first.");
-PARAMETER(u32, nr_migrate, 32, "range=1..1024 about=The most tasks that one pull looks at.");
+	  "unit=ns range=0ns..1s about=A task that ran less than this long ago has a warm cache and is not pulled at "
+	  "first.");
+PARAMETER(u32, nr_migrate, 32, "range=1..1024 about=The maximum number of tasks that one pull examines.");
 
 enum balance_kind { BALANCE_BUSY, BALANCE_IDLE, BALANCE_NEW_IDLE };
 enum balance_unit { MOVE_LOAD, MOVE_UTIL, MOVE_TASKS };

@@ -17,7 +17,7 @@
 #include <schedlab/fair_limits.bpf.h>
 #include <schedlab/fair_pick.bpf.h>
 
-PARAMETER(bool, child_runs_first, false, "about=A new task runs before its parent.");
+PARAMETER(bool, child_runs_first, false, "about=Whether a new task runs before its parent.");
 
 /* A task wants a CPU from now on, and is counted in the queue of `t->cpu`; or will be counted there no more. */
 static inline void on_runnable(struct fair_queue *q, struct fair_task *t, u64 now);

@@ -10,8 +10,8 @@
 #include <schedlab/fair_state.bpf.h>
 
 PARAMETER(u32, imbalance, 0,
-	  "range=0..200 about=By how many percent of the local load another may exceed it, above caches. 0: 125 in 4.9, "
-	  "117 since.");
+	  "range=0..200 about=In domains above the caches, the percentage of the local load that another group of CPUs "
+	  "may have. 0 means 125 in 4.9 and 117 since.");
 
 #define CPU_CAPACITY 1024
 

@@ -15,7 +15,7 @@
 
 #ifdef FAIR_LIMITS
 
-PARAMETER(bool, limits, true, "about=Whether limits of control groups hold, where there are any.");
+PARAMETER(bool, limits, true, "about=Whether the policy obeys the limits of control groups, where there are any.");
 
 static inline bool wants_control_groups(void)
 {

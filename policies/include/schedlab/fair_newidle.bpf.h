@@ -19,8 +19,10 @@
 
 enum newidle_rule { NEWIDLE_ALWAYS, NEWIDLE_CHANCE, NEWIDLE_RATE, NEWIDLE_AUTO };
 PARAMETER(u32, newidle, NEWIDLE_AUTO,
-	  "choices=always,chance,rate,auto about=When a CPU that runs out of tasks looks for some on others. auto: by "
-	  "chance in the stable series of 6.1, 6.12 and 6.18, also by its rate since 7.1.");
+	  "choices=always,chance,rate,auto about=When a CPU that runs out of tasks looks for some on others: always; "
+	  "with the probability with which that succeeded before; or the same, but more likely if it rarely runs out "
+	  "of tasks. `auto` means `rate` since 7.1, `chance` in the stable series of 6.1, 6.12 and 6.18, otherwise "
+	  "`always`.");
 
 #define NEWIDLE_ALL 1024
 

@@ -18,7 +18,7 @@
 #include <schedlab/fair_take.bpf.h>
 
 PARAMETER(u32, busy_factor, 0,
-	  "range=0..1024 about=How many times more rarely a busy CPU balances. 0: 32 in 4.9, 16 since.");
+	  "range=0..1024 about=How many times less often a busy CPU balances. 0 means 32 in 4.9 and 16 since.");
 
 struct balance_timer {
 	struct bpf_timer timer;

@@ -15,11 +15,13 @@
 #include <schedlab/buddies.bpf.h>
 #include <schedlab/fair_slice.bpf.h>
 
-PARAMETER(bool, gentle_sleepers, true, "about=A sleeper gets half a period of credit, not a whole one.");
-PARAMETER(bool, start_debit, true, "about=A new task begins a slice behind the others.");
-PARAMETER(bool, wakeup_preemption, true, "about=Whether a waking task may preempt.");
-PARAMETER(bool, next_buddy, false, "about=A waking task is preferred at the next pick even if it did not preempt.");
-PARAMETER(bool, last_buddy, true, "about=A task that was preempted by a wake-up is preferred when that one sleeps.");
+PARAMETER(bool, gentle_sleepers, true,
+	  "about=Whether a task that slept gets a credit of half a period instead of a whole one.");
+PARAMETER(bool, start_debit, true, "about=Whether a new task starts a slice behind the others.");
+PARAMETER(bool, wakeup_preemption, true, "about=Whether a waking task may preempt the running one.");
+PARAMETER(bool, next_buddy, false, "about=Whether the next pick prefers a waking task even if it did not preempt.");
+PARAMETER(bool, last_buddy, true,
+	  "about=Whether a task that a wake-up preempted is preferred when the preempting task sleeps.");
 
 struct task_clock {
 	u64 vruntime;

@@ -18,12 +18,14 @@ LINUX_RELEASE(version, "6.1,4.9,6.5");
 enum { LINUX_6_1, LINUX_4_9, LINUX_6_5 };
 
 PARAMETER(u64, latency, 6 * NS_PER_MS,
-	  "unit=ns range=100us..1s about=In this time every task runs once, before the factor of `scaling`.");
+	  "unit=ns range=100us..1s about=The period in which every task runs once, before the factor of `scaling`.");
 PARAMETER(u64, min_granularity, 750000,
-	  "unit=ns range=10us..1s about=What each of many tasks gets of a period at least, before the factor.");
+	  "unit=ns range=10us..1s about=The minimum slice when many tasks share a CPU, before the factor of "
+	  "`scaling`.");
 PARAMETER(u64, wakeup_granularity, NS_PER_MS,
-	  "unit=ns range=0ns..1s about=The lead with which a waking task preempts, before the factor.");
-PARAMETER(u32, nr_latency, 8, "range=1..1000 about=More tasks than this make the period longer.");
+	  "unit=ns range=0ns..1s about=How far a waking task must be behind the running one to preempt it, before the "
+	  "factor of `scaling`.");
+PARAMETER(u32, nr_latency, 8, "range=1..1000 about=The number of tasks above which the period becomes longer.");
 
 /* The unscaled granularity of SCHED_IDLE next to others, since 5.14. */
 #define IDLE_MIN_GRANULARITY 750000

@@ -19,9 +19,11 @@
 #include <schedlab/weights.bpf.h>
 
 PARAMETER(u64, machine_tick, 0,
-	  "unit=ns machine=tick range=0s..1s about=How often the machine ticks. 0: not at all, or that is not known.");
+	  "unit=ns machine=tick range=0s..1s about=The length of the machine's tick. 0 means that it has none, or that "
+	  "it is unknown.");
 PARAMETER(u32, hz, 0,
-	  "range=0..1000000 about=Ticks in a second: at ticks slices end, and balancing is due. 0: the machine's, or 250.");
+	  "range=0..1000000 about=Ticks per second, at which slices end and CPUs balance. 0 means those of the "
+	  "machine, or 250 if it has none.");
 /* As in kernels. */
 #define LEAST_HZ 24
 

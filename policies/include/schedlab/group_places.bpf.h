@@ -29,8 +29,8 @@ static inline u32 tree_slots_end(void);
 #define GROUP_QUEUES 4096
 
 ENTRIES_FOR_GROUPS(group_queues, group_nodes, GROUP_QUEUES,
-		   "range=64..4194304 about=Room for the queues of groups, of which each has one on each CPU. A loader that "
-		   "knows how many groups there are makes room for twice as many and some.");
+		   "range=64..4194304 about=Room for queues of groups; each group has one on each CPU. A loader that "
+		   "knows the number of groups makes room for somewhat more than twice as many.");
 
 /* The queue of a group on a CPU, and its entity in the queue above. */
 struct group_node {

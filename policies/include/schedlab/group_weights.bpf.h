@@ -30,8 +30,8 @@
 #include <schedlab/control_groups.bpf.h>
 
 PARAMETER(u32, group_mode, 0,
-	  "choices=concur,smp about=What a control group weighs on a CPU: its shares for each task that it has runnable, "
-	  "or its shares divided among its CPUs.");
+	  "choices=concur,smp about=What a control group weighs on a CPU: its shares once for each of its runnable "
+	  "tasks, or its shares divided among its CPUs.");
 enum { MODE_CONCUR, MODE_SMP };
 
 /* Whether the kernel knows that mode. */

@@ -29,8 +29,8 @@
 
 #ifdef FAIR_TASK_GROUPS
 PARAMETER(u32, groups, 0,
-	  "choices=control,process,none about=Which tasks share as one: those of a control group, by its weight; those of a "
-	  "process, as autogroup makes them; or each for itself.");
+	  "choices=control,process,none about=Which tasks share as one: those of a control group, by its weight; those "
+	  "of a process, similar to autogroup; or each task by itself.");
 enum { GROUPS_CONTROL, GROUPS_PROCESS, GROUPS_NONE };
 
 #define GROUP_NODE_STATE u64 published /* what the sum of the group has of the queue's load */

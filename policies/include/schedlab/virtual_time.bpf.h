@@ -11,7 +11,9 @@
 
 #include <schedlab/weights.bpf.h>
 
-PARAMETER(u32, scaling, 0, "choices=log,none,linear about=How times grow with the CPUs: up to 4, 1 or 8 times.");
+PARAMETER(u32, scaling, 0,
+	  "choices=log,none,linear about=The factor by which times grow with the number of CPUs: 1 + log2 of that "
+	  "number, at most 4; 1; or that number, at most 8.");
 enum { SCALING_LOG, SCALING_NONE, SCALING_LINEAR };
 
 /* The factor by which times grow with the number of CPUs. */
