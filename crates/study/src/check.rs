@@ -156,6 +156,9 @@ impl Study {
         if value.policy.as_ref().is_some_and(|policy| !known(policy)) {
             return Some(format!("the run `{}` has no such policy; it has {}", run.name, run.policy.all().join(", ")));
         }
+        if let Some(nothing) = value.bound_at_no_effect() {
+            return Some(format!("`own` ends at {nothing}, which is no effect at all: ask for less or for more"));
+        }
         let judged_by = value.judged_by();
         let listed = matches!(judged_by, Published::List(_));
         match (&value.along, judged_by) {

@@ -72,7 +72,7 @@ impl Judge<'_> {
             .filter(|nothing| is_near(value, published, *nothing) && !is_claimed(published, *nothing))
         {
             Some(nothing) => {
-                let reason = format!("what is let pass holds for {nothing} too, which is no effect at all");
+                let reason = format!("the accepted range includes {nothing}, which is no effect at all");
                 Verdict::CannotTell { reason }
             }
             None => Verdict::Holds,

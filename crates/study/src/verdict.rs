@@ -15,7 +15,7 @@ use toml::{Table, Value};
 pub enum Verdict {
     /// What was seen is as near as the study asks.
     Holds,
-    /// It is, and so would be no effect at all: what is let pass is as wide as what was published is large.
+    /// It is, and so would be no effect at all: the accepted range is as wide as the published effect.
     CannotTell {
         /// Why.
         reason: String,
@@ -208,6 +208,15 @@ impl ValueSpec {
             None => Some(0.0),
         };
         self.no_effect.or(default)
+    }
+
+    /// No effect, if it is the only end of the study's own bound of a ratio: "less" would then hold for the same, too.
+    pub(crate) fn bound_at_no_effect(&self) -> Option<f64> {
+        let (Some(Published::Bound(bound)), Some(_)) = (&self.own, &self.per) else { return None };
+        self.no_effect().filter(|nothing| match (bound.at_least, bound.at_most) {
+            (Some(end), None) | (None, Some(end)) => end == *nothing,
+            _ => false,
+        })
     }
 }
 

@@ -252,7 +252,10 @@ fn a_tolerance_as_wide_as_the_effect_cannot_tell() {
         judged(&format!("{value}at = {{ \"task.b.nice\" = 0 }}\n{more}"), false).remove(0).0
     };
     let told = ratio("published = 1.05\nwithin = 0.1");
-    assert!(matches!(&told, Verdict::CannotTell { reason } if reason.contains("holds for 1 too")), "{told:?}");
+    assert!(
+        matches!(&told, Verdict::CannotTell { reason } if reason.contains("includes 1, which is no effect")),
+        "{told:?}"
+    );
     assert_eq!(told.words(), "cannot tell");
     assert_eq!(ratio("published = 1\nwithin = 0.1"), Verdict::Holds, "it was published that there is no effect");
     assert_eq!(ratio("published = { at_least = 0.9, at_most = 1.1 }"), Verdict::Holds, "and here");
@@ -264,6 +267,21 @@ fn a_tolerance_as_wide_as_the_effect_cannot_tell() {
         matches!(verdict("published = 30\nwithin_units = 31"), Verdict::CannotTell { .. }),
         "so does nothing at all"
     );
+}
+
+/// "Less" that holds for the same, too, says nothing.
+#[test]
+fn a_bound_of_a_ratio_does_not_end_at_no_effect() {
+    let study = |own: &str| {
+        let value = CFS.replace("unit = \"%\"\n", "per = { policy = \"rr:quantum=5ms\" }\n");
+        plan(&format!("{STUDY}\n[[question.value]]\n{value}own = {own}\nderivation = \"less\"\n"), FULL)
+            .map(|_| ())
+            .map_err(|error| error.to_string())
+    };
+    let refused = study("{ at_most = 1 }").unwrap_err();
+    assert!(refused.contains("`own` ends at 1, which is no effect at all"), "{refused}");
+    study("{ at_most = 0.95 }").unwrap();
+    study("{ at_least = 0.9, at_most = 1 }").unwrap();
 }
 
 /// A verdict says how it falls under other seeds; where nothing is random, with small changes.
@@ -289,7 +307,7 @@ fn verdicts_and_cells_are_looked_at_under_other_seeds() {
     let [low, high] = question.tables[0].rows[3].ranges[0].unwrap();
     assert!(low < high && (29.0..31.0).contains(&low), "{low} {high}");
     assert!(random.show(Style::PLAIN).contains("3 of 3 seeds") && random.markdown("c").contains("| 3 of 3 seeds |"));
-    // On the edge of what is let pass some seeds fall on one side and some on the other.
+    // On the edge of the accepted range some seeds fall on one side and some on the other.
     let seen = question.values[0].judged.seen.unwrap();
     let edge = drawn.replace("published = 25\nwithin = 0.05", &format!("published = {{ at_least = {seen} }}"));
     let edge = page(&edge, 9);
