@@ -130,11 +130,11 @@ impl Counts {
     fn words(self) -> String {
         let parts = [
             (self.hold, "holds", "hold"),
-            (self.fitted, "was fitted", "were fitted"),
+            (self.fitted, "is a fit", "are fits"),
             (self.explained, "differs for a reason that a run shows", "differ for a reason that a run shows"),
             (self.supposed, "differs for a reason that no run shows", "differ for a reason that no run shows"),
             (self.differ, "differs", "differ"),
-            (self.cannot_tell, "cannot be distinguished from no effect", "cannot be distinguished from no effect"),
+            (self.cannot_tell, "cannot tell", "cannot tell"),
             (self.smaller, "differs in a smaller run", "differ in smaller runs"),
             (self.not_comparable, "cannot be compared", "cannot be compared"),
             (self.not_run, "was not run here", "were not run here"),

@@ -61,7 +61,7 @@ fn ranking(systems: &[System]) -> Option<String> {
         Some((system.name.join(" "), point.told(point.q.value)?, point.q.interval?))
     };
     let ranked = ranked(systems.iter().filter_map(told).collect(), |q| format!("{} %", number(100.0 * q)))?;
-    Some(format!("Ranking by Q'({tasks}), the least first, `=` where intervals overlap: {ranked}."))
+    Some(format!("Ranking by Q'({tasks}), the smallest first, `=` where intervals overlap: {ranked}."))
 }
 
 /// The systems by the variance of what sharing adds, where that is known.
