@@ -90,21 +90,31 @@ impl CellReport {
 pub struct List {
     /// What the cells have in common.
     pub head: &'static str,
-    /// Each line with the name of a cell before it.
-    pub lines: Vec<(String, String)>,
+    /// What is to be said, and the names of the cells of which it is.
+    lines: Vec<(Vec<String>, String)>,
 }
 
 impl List {
     /// With one line for all cells of which the same is to be said.
-    fn merged(self) -> List {
-        let mut lines: Vec<(String, String)> = Vec::new();
-        for (cell, told) in self.lines {
+    fn new(head: &'static str, cells: impl Iterator<Item = (String, String)>) -> List {
+        let mut lines: Vec<(Vec<String>, String)> = Vec::new();
+        for (cell, told) in cells {
             match lines.iter_mut().find(|(_, other)| *other == told) {
-                Some((cells, _)) => *cells += &format!("; {cell}"),
-                None => lines.push((cell, told)),
+                Some((cells, _)) => cells.push(cell),
+                None => lines.push((vec![cell], told)),
             }
         }
-        List { lines, ..self }
+        List { head, lines }
+    }
+
+    /// How many cells are in it.
+    pub fn cells(&self) -> usize {
+        self.lines.iter().map(|(cells, _)| cells.len()).sum()
+    }
+
+    /// Each line: the names of its cells, and what is to be said of them.
+    pub fn lines(&self) -> impl Iterator<Item = (String, &str)> {
+        self.lines.iter().map(|(cells, told)| (cells.join("; "), told.as_str()))
     }
 }
 
@@ -113,7 +123,7 @@ impl Agreement {
     pub fn lists(&self) -> Vec<List> {
         let of = |head, verdict: CellVerdict, told: &dyn Fn(&CellReport) -> String| {
             let cells = self.cells.iter().filter(|cell| cell.verdict == verdict);
-            List { head, lines: cells.map(|cell| (cell.name(), told(cell))).collect() }
+            List::new(head, cells.map(|cell| (self.name_of(cell), told(cell))))
         };
         let undecided = |cell: &CellReport| {
             let told = cell.told(Verdict::Undecided);
@@ -121,17 +131,14 @@ impl Agreement {
             format!("{}{gap}{told}", cell.remedy())
         };
         let failed = |cell: &CellReport| cell.why.as_deref().unwrap_or_default().replace('\n', " ");
-        let not_judged = |cell: &CellReport| Some((cell.name(), cell.told(Verdict::NotJudged)));
+        let not_judged = self.cells.iter().map(|cell| (self.name_of(cell), cell.told(Verdict::NotJudged)));
         let lists = [
             of("Biased", CellVerdict::Biased, &|cell| cell.told(Verdict::Biased)),
             of("Undecided", CellVerdict::Undecided, &undecided),
             of("Failed", CellVerdict::Failed, &failed),
-            List {
-                head: "Not judged",
-                lines: self.cells.iter().filter_map(not_judged).filter(|(_, told)| !told.is_empty()).collect(),
-            },
+            List::new("Not judged", not_judged.filter(|(_, told)| !told.is_empty())),
         ];
-        lists.into_iter().filter(|list| !list.lines.is_empty()).map(List::merged).collect()
+        lists.into_iter().filter(|list| !list.lines.is_empty()).collect()
     }
 
     /// How many cells came to which verdict: in all, for each family and for each policy, where there are several.
@@ -165,8 +172,9 @@ mod tests {
 
     #[test]
     fn what_is_the_same_of_several_cells_is_one_line() {
-        let lines = [("a", "x"), ("b", "y"), ("c", "x")].map(|(cell, told)| (cell.into(), told.into()));
-        let merged = List { head: "Biased", lines: lines.into() }.merged();
-        assert_eq!(merged.lines, [("a; c", "x"), ("b", "y")].map(|(cell, told)| (cell.into(), told.into())));
+        let cells = [("a", "x"), ("b", "y"), ("c", "x")].map(|(cell, told)| (cell.into(), told.into()));
+        let list = List::new("Biased", cells.into_iter());
+        assert_eq!(list.lines().collect::<Vec<_>>(), [("a; c".into(), "x"), ("b".into(), "y")]);
+        assert_eq!(list.cells(), 3);
     }
 }

@@ -97,8 +97,8 @@ impl Agreement {
         let mut text = format!("    {command}\n\n{}.\n\n{}\n{}\n", self.title(), tables.join("\n"), self.legend());
         for list in self.lists() {
             text += &format!("\n{}:\n\n", list.head);
-            for (cell, told) in &list.lines {
-                text += &format!("- **{}**: {}\n", markdown::text(cell), markdown::text(told));
+            for (cells, told) in list.lines() {
+                text += &format!("- **{}**: {}\n", markdown::text(&cells), markdown::text(told));
             }
         }
         text

@@ -52,6 +52,9 @@ pub(crate) const COLUMNS: [CellColumn; 12] = [
 /// Columns that are left out where all of their cells are the same.
 const COMMON: [&str; 4] = ["kernel", "CPUs", "seeds", "length"];
 
+/// The columns of where a cell's real runs are.
+const PLACE: [&str; 2] = ["kernel", "CPUs"];
+
 fn column(head: &str) -> &'static CellColumn {
     COLUMNS.iter().find(|column| column.head == head).expect("it is one of them")
 }
@@ -78,8 +81,8 @@ impl Agreement {
         text += &format!("\n{}", wrap("", 0, &self.legend()));
         for list in self.lists() {
             text += &format!("\n{}\n", style.bold(list.head));
-            for (cell, told) in &list.lines {
-                text += &wrap("- ", 2, &format!("{cell}: {told}"));
+            for (cells, told) in list.lines() {
+                text += &wrap("- ", 2, &format!("{cells}: {told}"));
             }
         }
         text
@@ -105,6 +108,14 @@ impl Agreement {
             if column.over.is_empty() { shown } else { shown.under(column.over) }
         });
         Table::new(columns)
+    }
+
+    /// Which cell it is, with its kernel and its number of CPUs where there are several.
+    pub fn name_of(&self, cell: &CellReport) -> String {
+        match PLACE.iter().any(|head| self.differs(column(head))) {
+            true => cell.name(),
+            false => format!("{} under {}", cell.scenario, cell.policy),
+        }
     }
 
     fn differs(&self, column: &CellColumn) -> bool {

@@ -25,7 +25,7 @@ pub fn of_agreement(agreement: &Agreement, provenance: Provenance) -> Document {
                      small changes of work and costs."
                 .into(),
         next: next(*counts),
-        lead: deviations(cells),
+        lead: deviations(agreement),
         sections: [
             Section {
                 id: "cells".into(),
@@ -76,15 +76,15 @@ fn next(counts: Counts) -> Vec<String> {
 
 fn lists(agreement: &Agreement) -> Vec<Listing> {
     let listing = |list: List| Listing {
-        title: format!("{}: {}", list.head, list.lines.len()),
-        text: list.lines.iter().map(|(cell, told)| format!("{cell}: {told}")).collect::<Vec<_>>().join("\n"),
+        title: format!("{}: {}", list.head, list.cells()),
+        text: list.lines().map(|(cells, told)| format!("{cells}: {told}")).collect::<Vec<_>>().join("\n"),
     };
     agreement.lists().into_iter().map(listing).collect()
 }
 
 /// The cells that are furthest off in parts of their bounds; none where nothing was measured.
-fn deviations(cells: &[CellReport]) -> Option<Chart> {
-    let mut worst: Vec<&CellReport> = cells.iter().filter(|cell| cell.deciding().is_some()).collect();
+fn deviations(agreement: &Agreement) -> Option<Chart> {
+    let mut worst: Vec<&CellReport> = agreement.cells.iter().filter(|cell| cell.deciding().is_some()).collect();
     worst.sort_by(|a, b| {
         let key = |cell: &CellReport| (cell.verdict, off(cell));
         let (a, b) = (key(a), key(b));
@@ -97,12 +97,8 @@ fn deviations(cells: &[CellReport]) -> Option<Chart> {
         _ => String::new(),
     } + "Of each cell the figure that decides, with its interval of 90 %; the band is the bound. What is further off than \
          the axis goes is drawn at its edge.";
-    let is_one_place = cells.windows(2).all(|two| (&two[0].kernel, two[0].cpus) == (&two[1].kernel, two[1].cpus));
-    let name = |cell: &CellReport| match is_one_place {
-        true => format!("{} under {}", cell.scenario, cell.policy),
-        false => cell.name(),
-    };
-    let rows: Vec<Row> = worst.into_iter().take(ROWS).filter_map(|cell| deviation(cell, &name(cell))).collect();
+    let drawn = |cell: &CellReport| deviation(cell, &agreement.name_of(cell));
+    let rows: Vec<Row> = worst.into_iter().take(ROWS).filter_map(drawn).collect();
     let axes = Axes { x: Some("simulator over kernel, off by (%; shares: points)".into()), ..Axes::default() };
     let heads = ("agreement", "The simulator against the kernel", about.as_str());
     (!rows.is_empty()).then(|| Chart { axes, ..Chart::new(heads, Kind::Deviation, rows) })

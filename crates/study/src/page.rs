@@ -134,7 +134,7 @@ impl Counts {
             (self.explained, "differs for a reason that a run shows", "differ for a reason that a run shows"),
             (self.supposed, "differs for a reason that no run shows", "differ for a reason that no run shows"),
             (self.differ, "differs", "differ"),
-            (self.cannot_tell, "cannot tell", "cannot tell"),
+            (self.cannot_tell, "proves nothing", "prove nothing"),
             (self.smaller, "differs in a smaller run", "differ in smaller runs"),
             (self.not_comparable, "cannot be compared", "cannot be compared"),
             (self.not_run, "was not run here", "were not run here"),
