@@ -165,7 +165,6 @@ void BPF_STRUCT_OPS(eevdf_enqueue, struct task_struct *p, u64 enq_flags)
 /* The running task continues until the tick at which it has to be looked at. */
 static void keep_running(struct fair_queue *q, struct task_struct *p, s32 cpu, u64 now)
 {
-	set_hrtick(q, cpu, now);
 	q->slice_end = limited_end(q, cpu, cpu_slice_end(q, now), now);
 	if (q->resched && time_before(q->clock.lazy_until, q->slice_end))
 		q->slice_end = q->clock.lazy_until;
@@ -273,6 +272,7 @@ void BPF_STRUCT_OPS(eevdf_running, struct task_struct *p)
 	else
 		protect(own, number_of(t));
 	arm_busy(q, cpu, now);
+	set_hrtick(q, cpu, now);
 	keep_running(q, p, cpu, now);
 }
 

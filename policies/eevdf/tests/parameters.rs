@@ -58,6 +58,18 @@ fn a_timer_ends_requests_between_ticks() {
     assert!((share - 1024.0 / 1359.0).abs() < 0.002, "{share}");
 }
 
+/// The hog is chosen again many times before the nice task is due, and only its first request after that task has a timer.
+#[test]
+fn a_task_that_is_chosen_again_is_looked_at_by_ticks() {
+    let tasks = "[[task]]\nname = \"hog\"\nloop = [{ compute = \"1s\" }]\n\
+         [[task]]\nname = \"nice\"\nnice = 19\nloop = [{ compute = \"1s\" }]\n";
+    let turns = turns(&run_tasks("cpus = 1", "2s", tasks, &[("version", V7_3)]), 1);
+    assert!(turns.len() > 30, "{turns:?}");
+    for (begin, end) in &turns[1..] {
+        assert_eq!((begin % 4000, end - begin), (0, 700), "{turns:?}");
+    }
+}
+
 /// Unless something else is chosen, 7.3 has the timer and earlier releases do not.
 #[test]
 fn requests_end_by_a_timer_from_7_3_on() {
