@@ -20,12 +20,12 @@
  *
  * Source: L. A. Torrey, J. Coleman, B. P. Miller, "A comparison of interactivity in the Linux 2.6 scheduler and an MLFQ
  * scheduler", Software: Practice and Experience 37 (2007). With all parameters at their defaults this is the paper's
- * policy, except that one set of queues serves all CPUs (see `queues`). What the paper leaves open is a parameter, too.
+ * policy on one CPU. On several CPUs one set of queues serves all; `queues=percpu` is the paper's arrangement, with the
+ * balancer of its kernel (balancer.bpf.h). What the paper leaves open is a parameter, too.
  */
-#include <schedlab/common.bpf.h>
-#include <schedlab/priority_queue.bpf.h>
 #include <schedlab/status.bpf.h>
 #include <schedlab/wake.bpf.h>
+#include <mlfq/balancer.bpf.h>
 
 char _license[] SEC("license") = "GPL";
 
@@ -64,39 +64,12 @@ PARAMETER(u32, nice, 0,
 	  "removes n/20 of the queues at the top, n < 0 at the bottom.");
 PARAMETER(u32, io_cap, 0,
 	  "range=0..64 about=The highest queue to which a task that waited for a disk rises. 0 means no limit.");
-PARAMETER(u32, queues, 0,
-	  "choices=shared,percpu about=Whether there is one set of queues for all CPUs, or one for each.");
 enum { STARVE_NONE, STARVE_TS1S, STARVE_AGE };
 enum { NICE_IGNORED, NICE_RANGE };
-enum { QUEUES_SHARED, QUEUES_PERCPU };
 
 #define MAX_QUEUES 64
-#define MAX_CPUS 4096
 /* Slices stop growing here: an "exp2" with many queues would not end. */
 #define SLICE_MAX (1000 * NS_PER_S)
-
-/* What is known of a task. Written by the CPU that handles the task, under its run queue's lock, except for relief. */
-struct history {
-	u64 slice;       /* what it got with its queue, ns */
-	u64 used;        /* how much of it was used when it last stopped, ns */
-	u64 started_at;  /* when it last got a CPU */
-	u64 ready_since; /* when it began to wait */
-	u64 key;         /* its place in the dispatch queue */
-	u32 queue;       /* 1 is the highest */
-	bool fresh;       /* forked, and not yet ready for the first time */
-	bool first;       /* a fresh task that goes before its queue */
-	bool running;
-	bool ran;         /* it had a CPU since it was last queued */
-	bool interrupted; /* it lost its CPU to a higher class of schedulers */
-	bool yielded;
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct history);
-} histories SEC(".maps");
 
 /* The timer of the variants against starvation. */
 struct relief {
@@ -111,49 +84,7 @@ struct {
 } reliefs SEC(".maps");
 
 static u32 nr_queues;
-static s32 nr_cpus;
-static u64 epoch;
 static u64 queue_slices[MAX_QUEUES + 1];
-
-/*
- * The queue of the task that runs on each CPU, or that was sent there and will run next; 0 when the CPU is idle. It is
- * read without a lock to choose a CPU to preempt. A wrong choice costs one look into the queues on that CPU.
- */
-static u32 cpu_queues[MAX_CPUS];
-
-static struct history *history_of(struct task_struct *p)
-{
-	return bpf_task_storage_get(&histories, p, NULL, 0);
-}
-
-static u32 cpu_queue(s32 cpu)
-{
-	u32 *queue = ELEMENT(cpu_queues, cpu);
-
-	return queue ? *queue : 0;
-}
-
-static void cpu_set_queue(s32 cpu, u32 queue)
-{
-	u32 *place = ELEMENT(cpu_queues, cpu);
-
-	if (place)
-		*place = queue;
-}
-
-/* The dispatch queue that @cpu takes from. */
-static u64 dsq_of(s32 cpu)
-{
-	return queues == QUEUES_PERCPU ? (u32)cpu : 0;
-}
-
-/* The number of the first queue in @dsq with a task that may run on @cpu, 0 when there is none. */
-static u32 first_queue(u64 dsq, s32 cpu)
-{
-	u32 level = first_level(dsq, cpu);
-
-	return level == NO_LEVEL ? 0 : level;
-}
 
 static u64 slice_of(u32 queue)
 {
@@ -279,7 +210,7 @@ static void claim_cpu(struct task_struct *p, u32 queue, bool placed)
 		cpu_set_queue(own, queue);
 		return;
 	}
-	cpu = scx_bpf_pick_idle_cpu(p->cpus_ptr, 0);
+	cpu = stays_on_its_cpu() ? idle_or_none(own) : scx_bpf_pick_idle_cpu(p->cpus_ptr, 0);
 	if (cpu >= 0) {
 		cpu_set_queue(cpu, queue);
 		scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
@@ -306,6 +237,8 @@ s32 BPF_STRUCT_OPS(mlfq_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wak
 {
 	bool idle = false;
 
+	if (stays_on_its_cpu())
+		return linux_cpu(p, prev_cpu, wake_flags);
 	return scx_bpf_select_cpu_dfl(p, prev_cpu, 0, &idle);
 }
 
@@ -353,22 +286,8 @@ void BPF_STRUCT_OPS(mlfq_enqueue, struct task_struct *p, u64 enq_flags)
 	h->fresh = h->ran = h->interrupted = false;
 	scx_bpf_dsq_insert_vtime(p, dsq_of(scx_bpf_task_cpu(p)), h->slice, h->key, enq_flags);
 	claim_cpu(p, h->queue, placed);
-}
-
-/* Takes a task from the CPU on which most are waiting. Stands in for a load balancer, see README.md. */
-static bool pull(void)
-{
-	s32 cpu, from = -1, most = 0;
-
-	bpf_for(cpu, 0, nr_cpus) {
-		s32 waiting = scx_bpf_dsq_nr_queued(dsq_of(cpu));
-
-		if (waiting > most) {
-			most = waiting;
-			from = cpu;
-		}
-	}
-	return from >= 0 && scx_bpf_dsq_move_to_local(dsq_of(from), 0);
+	if (stays_on_its_cpu())
+		look_soon(now);
 }
 
 /* The task that ran continues. The core must not refill its slice, it would take its own default. */
@@ -401,7 +320,7 @@ void BPF_STRUCT_OPS(mlfq_dispatch, s32 cpu, struct task_struct *prev)
 		return;
 	if (h)
 		keep_running(prev, h, cpu, now); /* another CPU was quicker */
-	else if (queues != QUEUES_PERCPU || !pull())
+	else if (queues != QUEUES_PERCPU || !pull_newly_idle(cpu, now))
 		cpu_set_queue(cpu, 0);
 }
 
@@ -559,7 +478,7 @@ static s32 start_relief(void)
 
 s32 BPF_STRUCT_OPS_SLEEPABLE(mlfq_init)
 {
-	s32 cpus = count_cpus(MAX_CPUS), error;
+	s32 cpus = count_cpus(stays_on_its_cpu() ? BALANCED_CPUS : MAX_CPUS), error;
 
 	if (cpus < 0)
 		return cpus;
@@ -568,6 +487,8 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(mlfq_init)
 	epoch = scx_bpf_now();
 	set_slices();
 	error = create_dsqs(queues == QUEUES_PERCPU ? nr_cpus : 1);
+	if (!error && stays_on_its_cpu())
+		error = start_balancer(epoch);
 	return error || starve == STARVE_NONE ? error : start_relief();
 }
 

@@ -145,10 +145,13 @@ fn a_waste_is_seen() {
 fn no_cpu_is_idle_beside_a_waiting_task() {
     let tasks = "[[task]]\nname = \"hog\"\ncount = 5\nloop = [{ compute = \"70ms\" }, { sleep = \"3ms\" }]\n\
                  [[task]]\nname = \"short\"\ncount = 5\nloop = [{ compute = \"exp(5ms)\" }, { sleep = \"exp(20ms)\" }]";
-    for queues in [0, 1] {
-        let events = run_tasks(4, 20, tasks, &[("queues", queues)]);
-        assert_eq!(longest_waste(&events, 4), Time::ZERO, "queues {queues}");
+    for settings in [&[("queues", 0), ("balance", 0)], &[("queues", 1), ("balance", 1)]] {
+        let events = run_tasks(4, 20, tasks, settings);
+        assert_eq!(longest_waste(&events, 4), Time::ZERO, "{settings:?}");
     }
+    // In Linux a task wakes where it was, and an idle CPU looks for it at its next tick.
+    let waste = longest_waste(&run_tasks(4, 20, tasks, &[("queues", 1)]), 4);
+    assert!(Time::ZERO < waste && waste <= Time::from_ms(1), "{waste}");
 }
 
 #[test]
@@ -167,12 +170,29 @@ fn with_one_set_of_queues_the_highest_tasks_run() {
     }
 }
 
+/// When tasks changed their CPU.
+fn migrations(cpus: u32, tasks: &str, settings: &[(&str, u64)]) -> Vec<Time> {
+    let events = run_tasks(cpus, 10, tasks, settings);
+    let migrations = events.iter().filter(|event| matches!(event.kind, EventKind::Migrate { .. }));
+    migrations.map(|event| event.time).collect()
+}
+
 #[test]
 fn with_queues_for_each_cpu_a_hog_stays_where_it_is() {
     let tasks = "[[task]]\nname = \"hog\"\ncount = 4\nloop = [{ compute = \"1s\" }]";
-    let moved = |queues| {
-        let events = run_tasks(2, 10, tasks, &[("queues", queues)]);
-        events.iter().filter(|event| matches!(event.kind, EventKind::Migrate { .. })).count()
-    };
-    assert_eq!(moved(1), 0);
+    for balance in [0, 1] {
+        assert_eq!(migrations(2, tasks, &[("queues", 1), ("balance", balance)]), []);
+    }
+}
+
+/// Eight hogs on one CPU, and one that stays on the other. At 200 ms that CPU has not seen them before; at 400 ms it takes
+/// half of the difference of seven. Four and five are no difference to it.
+#[test]
+fn a_busy_cpu_takes_half_of_a_difference_that_lasts() {
+    let tasks = "[[task]]\nname = \"pinned\"\ncpus = [1]\nloop = [{ compute = \"1s\" }]\n\
+                 [[task]]\nname = \"hog\"\ncount = 8\nstart_on = 0\nloop = [{ compute = \"1s\" }]";
+    let moved = migrations(2, tasks, &[("queues", 1)]);
+    assert_eq!(moved.len(), 3, "{moved:?}");
+    assert!(moved.iter().all(|time| (Time::from_ms(400)..Time::from_s(2)).contains(time)), "{moved:?}");
+    assert_eq!(migrations(2, tasks, &[("queues", 1), ("balance", 1)]), []);
 }
