@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from . import _schedlab
+from ._call import call
+from ._charts import Charts
 from ._schedlab import Frame, Scenario
-from ._shown import Shown, counted
+from ._shown import Shown, counted, page_file
 from ._trace import Trace, read_trace
 
 
@@ -155,8 +157,10 @@ def model(recording: str | PathLike[str], output: str | PathLike[str]) -> Model:
 class Prediction(Shown):
     """What other schedulers would do to what was recorded. `print` shows it as the command line does."""
 
-    def __init__(self, predicted: _schedlab.Predicted) -> None:
+    def __init__(self, predicted: _schedlab.Predicted, recording: Path, command: str) -> None:
         self._predicted = predicted
+        self._recording = recording
+        self._command = command
 
     @cached_property
     def data(self) -> dict[str, Any]:
@@ -189,6 +193,19 @@ class Prediction(Shown):
         """
         return self._predicted.self_check()
 
+    @cached_property
+    def charts(self) -> Charts:
+        """The charts of the page, as Altair objects: ``charts["prediction"]``, ``charts["wakes"]`` and others."""
+        return Charts(self._predicted.charts(), "the recording has no figure that can be drawn")
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Writes the page with charts and tables that `schedlab predict --report` writes.
+
+        :raises InputError: the name of the file ends in something else than ``.html``
+        """
+        page = self._predicted.html(str(self._recording), self._command)
+        page_file(path).write_text(page, encoding="utf-8")
+
     def __str__(self) -> str:
         return self._predicted.show()
 
@@ -219,11 +236,12 @@ def predict(
     :param threads: how many runs happen in parallel; all cores by default
     :raises InputError: the recording cannot be modelled, or its scheduler is unknown
     """
+    given = dict(locals())
     sizes = list(cpus) if isinstance(cpus, Iterable) else [cpus]
     predicted = _schedlab.predict(
         Path(recording), _named(policy), cpus=sizes, recorded=recorded, resamples=resamples, threads=threads
     )
-    return Prediction(predicted)
+    return Prediction(predicted, Path(recording), call(predict, given).text)
 
 
 def _named(policy: object) -> list[str]:

@@ -75,6 +75,17 @@ def test_a_prediction_has_intervals_and_a_self_check(recording: Path) -> None:
     assert set(one.figures.to_polars()["cpus"]) == {1}
 
 
+def test_a_prediction_has_charts_and_a_page(recording: Path, tmp_path: Path) -> None:
+    prediction = schedlab.predict(recording, "rr:quantum=2ms", cpus=[1, 2], resamples=4)
+    assert {"prediction", "check-responses", "prediction-responses"} <= set(prediction.charts)
+    page = tmp_path / "page.html"
+    prediction.save(page)
+    text = page.read_text(encoding="utf-8")
+    assert "the best mean response is that under" in text and "schedlab.predict(" in text
+    with pytest.raises(schedlab.InputError, match=r"\.html"):
+        prediction.save(tmp_path / "page.pdf")
+
+
 def test_what_cannot_be_predicted_is_said(recording: Path) -> None:
     class Mine(schedlab.policy.Policy):
         pass

@@ -51,11 +51,14 @@ pub enum Kind {
     /// `least`?, `most`? (what is allowed; open where absent), `first`, `last` (the ends of the axis, where what is further
     /// off is drawn), `shown` (the values in words); no scheduler.
     Deviation,
+    /// Who does something to whom: a node has `role`, `about`, `x`, `y`; an arrow `from`, `to`, `times`, `weight` (of 1), `x`, `y`,
+    /// `x2`, `y2`, `head_x`, `head_y`, `angle`, `label_x`, `label_y`. [`crate::ring`] makes them; no scheduler.
+    Graph,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 17] = [
+    pub const ALL: [Kind; 18] = [
         Kind::Load,
         Kind::Percentiles,
         Kind::Distribution,
@@ -73,6 +76,7 @@ impl Kind {
         Kind::Published,
         Kind::History,
         Kind::Deviation,
+        Kind::Graph,
     ];
 
     /// The name of its file, without `.vl.json`.
@@ -104,6 +108,7 @@ impl Kind {
             Kind::Published => ("published", include_str!("../specs/published.vl.json")),
             Kind::History => ("history", include_str!("../specs/history.vl.json")),
             Kind::Deviation => ("deviation", include_str!("../specs/deviation.vl.json")),
+            Kind::Graph => ("graph", include_str!("../specs/graph.vl.json")),
         }
     }
 }

@@ -8,6 +8,7 @@ mod colour;
 mod draw;
 mod kind;
 mod results;
+mod ring;
 mod theme;
 mod verdict;
 
@@ -16,6 +17,7 @@ pub use colour::colours;
 pub use draw::{DrawError, png, svg, svgs};
 pub use kind::Kind;
 pub use results::of_results;
+pub use ring::{Arrow, Node, ring};
 
 /// The program that draws specifications in a browser, or wherever else there is JavaScript: two scripts, in the order
 /// in which they must run. They define `vega` and `vegaLite`.

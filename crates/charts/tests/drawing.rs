@@ -27,6 +27,7 @@ fn marks(kind: Kind) -> &'static [(&'static str, usize)] {
         Kind::Published => &[("mark-rect", 10), ("mark-symbol", 4), ("mark-text", 1)],
         Kind::History => &[("mark-line", 4), ("mark-symbol", 8)],
         Kind::Deviation => &[("mark-rect", 8), ("mark-rule", 3), ("mark-symbol", 3)],
+        Kind::Graph => &[("mark-rule", 4), ("mark-symbol", 8), ("mark-text", 12)],
     }
 }
 

@@ -31,6 +31,7 @@ pub use document::{Document, Listing, Provenance, Section, TableView, TimelineVi
 pub use evidence::{Evidence, Heard, Story};
 pub use gate::of_gate;
 pub use history::of_history;
+pub use pieces::distribution;
 pub use quota::of_quota;
 pub use study::of_study;
 pub use sweep::of_sweep;

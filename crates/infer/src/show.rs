@@ -23,16 +23,9 @@ impl Report {
             ),
         );
         page += "\n";
-        page += &roles(&report.roles).show(style);
+        page += &report.table().show(style);
         page += "\n";
-        let all: u64 = report.slept_ns.values().sum();
-        let part = |cause: &Cause| {
-            let ns = report.slept_ns.get(cause).copied().unwrap_or(0);
-            (ns > 0 || *cause == Cause::Unexplained)
-                .then(|| format!("{} {:.1} %", cause.word(), 100.0 * ns as f64 / all.max(1) as f64))
-        };
-        let parts: Vec<String> = Cause::ALL.iter().filter_map(part).collect();
-        page += &wrap("time slept  ", 12, &parts.join(", "));
+        page += &wrap("time slept  ", 12, &report.slept());
         if !report.edges.is_empty() {
             let edge = |edge: &Edge| format!("{} → {} {}", edge.from, edge.to, edge.wakes);
             page += &wrap("wake-ups    ", 12, &report.edges.iter().map(edge).collect::<Vec<_>>().join(", "));
@@ -42,6 +35,22 @@ impl Report {
             page += &wrap(first, 12, &format!("{}: {}", doubt.code, doubt.what));
         }
         page
+    }
+
+    /// Its roles.
+    pub fn table(&self) -> Table {
+        roles(&self.roles)
+    }
+
+    /// What ended the time that tasks slept: each cause with its part, and what is not known.
+    pub fn slept(&self) -> String {
+        let all: u64 = self.slept_ns.values().sum();
+        let part = |cause: &Cause| {
+            let ns = self.slept_ns.get(cause).copied().unwrap_or(0);
+            (ns > 0 || *cause == Cause::Unexplained)
+                .then(|| format!("{} {:.1} %", cause.word(), 100.0 * ns as f64 / all.max(1) as f64))
+        };
+        Cause::ALL.iter().filter_map(part).collect::<Vec<_>>().join(", ")
     }
 
     /// The same as JSON, `schedlab.model/1`.

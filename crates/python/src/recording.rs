@@ -9,6 +9,8 @@ use crate::rows::{Kind, Row, flatten, table};
 use crate::scenario::Scenario;
 use pyo3::prelude::*;
 use schedlab_campaign::Runner;
+use schedlab_charts::Look;
+use schedlab_html::Provenance;
 use schedlab_infer::{InferError, Price, steps_file};
 use schedlab_job::predict::{PredictError, Prediction, Question, predict as predict_with};
 use schedlab_policy::PolicySpec;
@@ -245,6 +247,17 @@ impl Predicted {
     /// Why nothing is predicted, if nothing is.
     fn refusal(&self) -> Option<String> {
         self.prediction.refusal()
+    }
+
+    /// The charts of the page: name, title, caption and specification of each.
+    fn charts(&self) -> Vec<(String, String, String, String)> {
+        crate::job::charts(&self.prediction.page("RECORDING", Provenance::default()), Look::Light)
+    }
+
+    /// The page.
+    fn html(&self, recording: &str, command: String) -> String {
+        let facts = vec![("schedlab".to_string(), env!("CARGO_PKG_VERSION").to_string())];
+        self.prediction.page(recording, Provenance { facts, commands: vec![command], ..Provenance::default() }).html()
     }
 
     /// A row for each policy, number of CPUs, role and figure.

@@ -1,6 +1,6 @@
 //! Rows as measurements have them, of every kind.
 
-use schedlab_charts::{Axes, Chart, Kind, Row};
+use schedlab_charts::{Arrow, Axes, Chart, Kind, Node, Row, ring};
 use serde_json::{Value, json};
 
 /// An example of a kind, in which the first scheduler has the given label.
@@ -24,6 +24,7 @@ pub fn example(kind: Kind, first: &str) -> Chart {
         Kind::Published => published(),
         Kind::History => history(&labels),
         Kind::Deviation => deviation(),
+        Kind::Graph => graph(first),
     };
     let axes = match kind {
         Kind::Distribution => Axes { log_x: true, ..Axes::default() },
@@ -252,4 +253,11 @@ fn deviation() -> Vec<Row> {
         row("sockets under rr, mean of client", Some(4.8), "undecided"),
         row("io under ule", None, "failed"),
     ]
+}
+
+fn graph(first: &str) -> Vec<Row> {
+    let node = |role: &str| Node { role: role.into(), about: "4 tasks".into() };
+    let nodes = [first, "worker", "logger", "timer"].map(node);
+    let arrows = [(0, 1, 12_000), (1, 0, 11_500), (1, 2, 800), (3, 0, 90)];
+    ring(&nodes, &arrows.map(|(from, to, times)| Arrow { from, to, times }))
 }

@@ -40,6 +40,9 @@ pub struct PredictArgs {
     /// How many runs may happen at once; all cores by default; no influence on results
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub threads: Option<u32>,
+    /// Also write the prediction as a page: an answer, charts with intervals, who wakes whom
+    #[arg(long, value_name = "FILE.html", value_parser = paths::page())]
+    pub report: Option<PathBuf>,
     /// Also write the tables into a file: .md (Markdown) or .csv; may be repeated
     #[arg(long, value_name = "FILE", value_parser = read_export)]
     pub export: Vec<(Form, PathBuf)>,

@@ -2,9 +2,10 @@
 
 use crate::args::PredictArgs;
 use crate::failure::{self, Failure};
-use crate::{export, interrupt, output, progress};
+use crate::{export, files, interrupt, output, page, progress};
 use schedlab_boundary::own::Folder;
 use schedlab_campaign::{Runner, threads};
+use schedlab_html::Provenance;
 use schedlab_job::predict::{PredictError, Prediction, Question, predict};
 use schedlab_policy::PolicySpec;
 use schedlab_venue::{Monitor, Policy, TraceOf};
@@ -13,6 +14,7 @@ use std::sync::Arc;
 /// Models, checks, predicts and prints.
 pub fn run(args: &PredictArgs) -> Result<(), Failure> {
     export::check(&args.export)?;
+    files::check(args.report.as_deref())?;
     let policies: Vec<PolicySpec> = args.policy.iter().flat_map(|list| list.iter().cloned()).collect();
     // Before the work that needs none of them.
     policies.iter().try_for_each(|spec| Policy::find(spec).map(drop))?;
@@ -35,7 +37,15 @@ pub fn run(args: &PredictArgs) -> Result<(), Failure> {
         false => output::print(&prediction.show(output::style())),
     };
     let exported = export::write(&args.export, |_| prediction.tables());
-    failure::all([printed, exported, ended(&prediction)])
+    failure::all([printed, exported, report(args, &prediction), ended(&prediction)])
+}
+
+/// Writes the page.
+fn report(args: &PredictArgs, prediction: &Prediction) -> Result<(), Failure> {
+    let Some(file) = &args.report else { return Ok(()) };
+    let facts = vec![("schedlab".to_string(), env!("CARGO_PKG_VERSION").to_string())];
+    let provenance = Provenance { facts, commands: vec![page::command()], ..Provenance::default() };
+    page::write(file, &prediction.page(&args.recording.to_string_lossy(), provenance))
 }
 
 /// Nothing is predicted where the recording cannot bear it.

@@ -67,6 +67,19 @@ fn the_tables_of_a_prediction_are_files_too() {
 }
 
 #[test]
+fn a_prediction_has_a_page() {
+    let lab = Lab::with_small();
+    recorded(&lab, "20s");
+    lab.out(&["predict", "t.parquet", "--policy", "fcfs", "--resamples", "5", "--quiet", "--report", "p.html"]);
+    let page = std::fs::read_to_string(lab.path("p.html")).unwrap();
+    for part in ["the best mean response is that under fcfs on 2 CPUs", "schedlab model t.parquet -o model.toml"] {
+        assert!(page.contains(part), "{part}");
+    }
+    let other = lab.run(&["predict", "t.parquet", "--policy", "fcfs", "--report", "p.pdf"]);
+    assert_eq!((other.code, lab.path("p.pdf").exists()), (Some(2), false), "{}", other.err);
+}
+
+#[test]
 fn what_a_recording_does_not_bear_is_refused_with_its_reason() {
     let lab = Lab::with_small();
     recorded(&lab, "1s");

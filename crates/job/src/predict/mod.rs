@@ -6,18 +6,21 @@
 
 mod estimate;
 mod figures;
+mod page;
 mod resample;
+mod shape;
 mod show;
 
 pub use estimate::{Estimate, estimate};
 pub use figures::{Figure, Figures, by_recorded_role, figures};
+pub use shape::Shape;
 
 use schedlab_campaign::{Case, Errors, Keeps, Made, Place, Runner};
 use schedlab_infer::{Doubt, InferError, Model, Price, Report, Weight};
 use schedlab_model::scenario::Scenario;
 use schedlab_policy::{PolicySpec, SpecError};
 use schedlab_report::with_minus;
-use schedlab_venue::{Policy, VenueError, VenueName, remeasure};
+use schedlab_venue::{Policy, Run, VenueError, VenueName, remeasure};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -77,6 +80,8 @@ pub struct Cell {
     pub cpus: u32,
     /// The figures.
     pub figures: Vec<Predicted>,
+    /// How the times of the model's roles are distributed under it.
+    pub shape: Shape,
     /// Why there are none.
     pub failure: Option<String>,
 }
@@ -90,6 +95,8 @@ pub struct Prediction {
     pub baseline: String,
     /// The self-check.
     pub checked: Vec<Checked>,
+    /// How the times of roles are distributed: in the recording, and in the model under the recording's scheduler.
+    pub shapes: [Shape; 2],
     /// What is predicted; nothing where it is refused.
     pub cells: Vec<Cell>,
 }
@@ -144,16 +151,18 @@ pub fn predict(question: &Question, runner: &Runner) -> Result<Prediction, Predi
     if VenueName::Sim != policy_place(&policy) {
         return Err(PredictError::Baseline(policy.label));
     }
-    let recorded = figures(&remeasure(question.trace, |_| ())?.0.result);
+    let measured = remeasure(question.trace, |_| ())?.0;
+    let recorded = figures(&measured.result);
     let modelled = run(&[(&model.scenario, &policy)], &model.report, runner)?.pop().flatten().transpose()?;
-    let modelled = modelled.ok_or(PredictError::Stopped)?;
+    let Outcome { figures: modelled, shape } = modelled.ok_or(PredictError::Stopped)?;
+    let shapes = [Shape::of(&measured.result, &measured.curves), shape];
     let checked = check(&recorded, &modelled);
     model.report.doubts.extend(doubts(&checked));
     let cells = match model.report.is_refused() {
         true => Vec::new(),
         false => cells(question, &model, &policy, (&recorded, &modelled), runner)?,
     };
-    Ok(Prediction { report: model.report, baseline: policy.label, checked, cells })
+    Ok(Prediction { report: model.report, baseline: policy.label, checked, shapes, cells })
 }
 
 /// Where the policy of a recording can run.
@@ -224,8 +233,8 @@ fn cells(
         pairs.extend(policies.iter().flat_map(|policy| of_size.iter().map(move |scenario| (scenario, policy))));
     }
     let mut outcomes = run(&pairs, &model.report, runner)?.into_iter();
-    let mut next = || -> Vec<Option<Result<Figures, VenueError>>> { outcomes.by_ref().take(scenarios.len()).collect() };
-    let base: Vec<Figures> = next().into_iter().flatten().filter_map(Result::ok).collect();
+    let mut next = || -> Vec<Option<Result<Outcome, VenueError>>> { outcomes.by_ref().take(scenarios.len()).collect() };
+    let base: Vec<Figures> = next().into_iter().flatten().filter_map(Result::ok).map(|ran| ran.figures).collect();
     if base.len() < scenarios.len() {
         return Err(PredictError::Stopped);
     }
@@ -242,12 +251,13 @@ fn cells(
 fn cell(
     policy: &Policy,
     cpus: u32,
-    made: Vec<Option<Result<Figures, VenueError>>>,
+    made: Vec<Option<Result<Outcome, VenueError>>>,
     base: &[Figures],
     (recorded, modelled): (&Figures, &Figures),
 ) -> Cell {
     let failure = made.iter().flatten().find_map(|outcome| outcome.as_ref().err().map(ToString::to_string));
-    let runs: Vec<Figures> = made.into_iter().flatten().filter_map(Result::ok).collect();
+    let (runs, shapes): (Vec<Figures>, Vec<Shape>) =
+        made.into_iter().flatten().filter_map(Result::ok).map(|ran| (ran.figures, ran.shape)).unzip();
     let mut figures = Vec::new();
     if failure.is_none() && runs.len() == base.len() {
         // What the recording does not show cannot be compared with it, and is not predicted.
@@ -261,7 +271,9 @@ fn cell(
             figures.push(Predicted { role: key.0.clone(), figure: key.1, estimate });
         }
     }
-    Cell { policy: policy.label.clone(), cpus, figures, failure }
+    // The first run is that of the model itself.
+    let shape = shapes.into_iter().next().unwrap_or_default();
+    Cell { policy: policy.label.clone(), cpus, figures, shape, failure }
 }
 
 /// The scenario on another number of CPUs, where every task may use those that are new.
@@ -273,12 +285,27 @@ fn on(scenario: &Scenario, cpus: u32, recorded: u32) -> Scenario {
     scenario
 }
 
+/// What a run came to, by the roles of the recording.
+struct Outcome {
+    figures: Figures,
+    shape: Shape,
+}
+
+impl Outcome {
+    fn of(run: &Run, report: &Report) -> Outcome {
+        Outcome {
+            figures: by_recorded_role(&figures(&run.result), report),
+            shape: Shape::of(&run.result, &run.curves).by_recorded_role(report),
+        }
+    }
+}
+
 /// Simulates models with that report side by side; nothing for those that had not begun when it was stopped.
 fn run(
     pairs: &[(&Scenario, &Policy)],
     report: &Report,
     runner: &Runner,
-) -> Result<Vec<Option<Result<Figures, VenueError>>>, PredictError> {
+) -> Result<Vec<Option<Result<Outcome, VenueError>>>, PredictError> {
     let case = |&(scenario, policy): &(&Scenario, &Policy)| -> Result<Case, VenueError> {
         let workload = scenario.compile().map_err(VenueError::from)?;
         Ok(Case {
@@ -297,10 +324,10 @@ fn run(
     };
     let cases = pairs.iter().map(case).collect::<Result<Vec<_>, _>>()?;
     let made = runner.carry_out(&cases, Errors::EndCases)?;
-    let figures = |made: Made| match made {
-        Made::Ran(seen) => seen.first().map(|seen| Ok(by_recorded_role(&figures(&seen.run.result), report))),
+    let outcome = |made: Made| match made {
+        Made::Ran(seen) => seen.first().map(|seen| Ok(Outcome::of(&seen.run, report))),
         Made::Failed(error) => Some(Err(error)),
         Made::NotBegun => None,
     };
-    Ok(made.into_iter().map(figures).collect())
+    Ok(made.into_iter().map(outcome).collect())
 }

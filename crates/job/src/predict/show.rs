@@ -102,7 +102,7 @@ fn predicted(cells: &[Cell]) -> Table {
 }
 
 /// A figure with its unit.
-fn number(figure: Figure, value: f64) -> String {
+pub(super) fn number(figure: Figure, value: f64) -> String {
     match figure {
         Figure::CpuShare => format!("{} %", Percent::show(Some(value))),
         Figure::Switches => format!("{value:.0}"),
@@ -116,6 +116,7 @@ fn number(figure: Figure, value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Shape;
     use super::*;
 
     /// Each figure has its unit, with a space before it, and a role with requests has its CPU share as well.
@@ -126,7 +127,7 @@ mod tests {
             Predicted { role: "a".into(), figure, estimate }
         };
         let figures = vec![of(Figure::MeanResponse, 3.45e6), of(Figure::CpuShare, 0.785), of(Figure::Throughput, 12.0)];
-        let cell = Cell { policy: "rr".into(), cpus: 2, figures, failure: None };
+        let cell = Cell { policy: "rr".into(), cpus: 2, figures, shape: Shape::default(), failure: None };
         let table = predicted(&[cell]);
         let shown = table.show(Style::PLAIN);
         assert_eq!(shown.lines().count(), 4, "{shown}");
