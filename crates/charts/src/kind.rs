@@ -51,7 +51,7 @@ pub enum Kind {
     /// `least`?, `most`? (what is allowed; open where absent), `first`, `last` (the ends of the axis, where what is further
     /// off is drawn), `shown` (the values in words); no scheduler.
     Deviation,
-    /// Who does something to whom: a node has `role`, `about`, `x`, `y`; an arrow `from`, `to`, `times`, `weight` (of 1), `x`, `y`,
+    /// Who does something to whom: a node has `role`, `about`, `x`, `y`, `role_y`, `about_y`; an arrow `from`, `to`, `times`, `weight` (of 1), `x`, `y`,
     /// `x2`, `y2`, `head_x`, `head_y`, `angle`, `label_x`, `label_y`. [`crate::ring`] makes them; no scheduler.
     Graph,
 }

@@ -26,8 +26,12 @@ pub struct Arrow {
 
 /// How far an arrow stays to the right of the line between its nodes, so that the one back does not lie on it.
 const ASIDE: f64 = 0.06;
+/// How far its number does.
+const NUMBER_ASIDE: f64 = 0.22;
 /// How far its ends stay away from the nodes.
 const GAP: f64 = 0.16;
+/// How far from a node its words are: the nearer line and the other one. They are above nodes of the upper half and below others.
+const WORDS: [f64; 2] = [0.2, 0.36];
 
 /// The rows of a [`crate::Kind::Graph`]: nodes in their order on a circle with the radius 1, clockwise from the top, and arrows
 /// between them. An arrow from a node to itself, or to a node that is not there, is left out.
@@ -47,8 +51,12 @@ pub fn ring(nodes: &[Node], arrows: &[Arrow]) -> Vec<Row> {
         row
     });
     let points = nodes.iter().enumerate().map(|(at, node)| {
-        let [x, y] = place(at);
-        object(json!({ "role": node.role, "about": node.about, "x": rounded(x), "y": rounded(y) }))
+        let [x, y] = place(at).map(rounded);
+        let [near, far] = WORDS;
+        let (role_y, about_y) = if y >= 0.0 { (y + far, y + near) } else { (y - near, y - far) };
+        object(json!({
+            "role": node.role, "about": node.about, "x": x, "y": y, "role_y": rounded(role_y), "about_y": rounded(about_y),
+        }))
     });
     lines.chain(points).collect()
 }
@@ -58,9 +66,11 @@ fn line([x, y]: [f64; 2], [x2, y2]: [f64; 2]) -> Row {
     let (dx, dy) = (x2 - x, y2 - y);
     let length = dx.hypot(dy);
     let (along_x, along_y) = (dx / length, dy / length);
-    let at = |from_start: f64| [x + along_x * from_start + along_y * ASIDE, y + along_y * from_start - along_x * ASIDE];
-    let ([x, y], [x2, y2], [head_x, head_y]) = (at(GAP), at(length - GAP), at(length - GAP));
-    let [label_x, label_y] = at(0.6 * length);
+    let at = |from_start: f64, aside: f64| {
+        [x + along_x * from_start + along_y * aside, y + along_y * from_start - along_x * aside]
+    };
+    let ([x, y], [x2, y2]) = (at(GAP, ASIDE), at(length - GAP, ASIDE));
+    let ([head_x, head_y], [label_x, label_y]) = ([x2, y2], at(0.5 * length, NUMBER_ASIDE));
     // Degrees from the top, clockwise, as the grammar turns a mark.
     let angle = dx.atan2(dy).to_degrees();
     let places = [x, y, x2, y2, head_x, head_y, label_x, label_y, angle].map(rounded);

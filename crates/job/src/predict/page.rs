@@ -48,17 +48,25 @@ impl Prediction {
     }
 
     fn sentence(&self, figure: Figure, role: &str, recorded: f64) -> Option<String> {
-        let all = self.cells.iter().filter_map(|cell| Some((cell, found(cell, role, figure)?)));
+        let all = || self.cells.iter().filter_map(|cell| Some((cell, found(cell, role, figure)?.estimate)));
         let better = |value: f64| if figure == Figure::Throughput { -value } else { value };
-        let (cell, best) = all.min_by(|a, b| better(a.1.estimate.value).total_cmp(&better(b.1.estimate.value)))?;
-        let (words, estimate) = (figure.words(), &best.estimate);
+        let (cell, best) = all().min_by(|a, b| better(a.1.value).total_cmp(&better(b.1.value)))?;
+        let as_good = all().filter(|(other, _)| !std::ptr::eq(*other, cell));
+        let as_good = as_good.filter(|(_, other)| (best.low..=best.high).contains(&other.value));
+        let as_good: Vec<String> = as_good.map(|(other, _)| label(other)).collect();
+        let also =
+            if as_good.is_empty() { String::new() } else { format!(" As good within that: {}.", as_good.join(", ")) };
         let [value, low, high, was] =
-            [estimate.value, estimate.low, estimate.high, recorded].map(|value| show::number(figure, value));
-        let change = match estimate.low <= recorded && recorded <= estimate.high {
+            [best.value, best.low, best.high, recorded].map(|value| show::number(figure, value));
+        let change = match best.low <= recorded && recorded <= best.high {
             true => format!("the {was} of the recording are within that, so no change is certain"),
-            false => format!("{} from the {was} of the recording", percent(estimate.value / recorded - 1.0)),
+            false => format!("{} from the {was} of the recording", percent(best.value / recorded - 1.0)),
         };
-        Some(format!("{role}: the best {words} is that under {}, {value} ({low} to {high}); {change}.", label(cell)))
+        let words = figure.words();
+        Some(format!(
+            "{role}: the best {words} is that under {}, {value} ({low} to {high}); {change}.{also}",
+            label(cell)
+        ))
     }
 
     fn confidence(&self) -> String {
@@ -74,7 +82,7 @@ impl Prediction {
             )
         });
         format!(
-            "How sure: intervals are to hold nine of ten times; they are made of resampled items and of the model's error.{}",
+            "How sure: each figure has a 90 % interval, made of resampled items and of the error of the model.{}",
             check.unwrap_or_default()
         )
     }
@@ -310,6 +318,18 @@ mod tests {
         let wide = prediction(0.5, Vec::new());
         let answer = Prediction { cells: vec![wide.cells[0].clone()], ..wide }.page("a", Provenance::default()).answer;
         assert!(answer.ends_with("so no change is certain."), "{answer}");
+    }
+
+    #[test]
+    fn policies_within_the_interval_of_the_best_are_as_good() {
+        let page = prediction(0.9, Vec::new());
+        let mut cells = page.cells.clone();
+        cells[0].figures[0].estimate.value = 3.2e6;
+        let answer = Prediction { cells, ..page }.page("a", Provenance::default()).answer;
+        assert!(
+            answer.contains("under ule on 2 CPUs") && answer.ends_with(" As good within that: rr on 2 CPUs."),
+            "{answer}"
+        );
     }
 
     #[test]
