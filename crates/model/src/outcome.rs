@@ -233,17 +233,23 @@ impl Outcome {
 
 impl RoleView<'_> {
     /// For each run how long a task waits, in nanoseconds, if it waits more than twice as long as the slowest response took:
-    /// then response times do not show what never ends.
+    /// then response times do not show what never ends. Without any response, if a task waits that never got a CPU.
     pub fn starvation(&self) -> Vec<Option<f64>> {
         let each = |path: &str| self.metrics.each(path);
         let [waits, ages, responses] = ["longest_wait_ns", "open_age_ns.max", "response_ns.max"].map(each);
+        let starved = each("starved");
         // A request of a task that never ran has not begun, but its task waits.
         let wait = |run: usize| {
             let at = |values: &[Option<f64>]| values.get(run).copied().flatten();
-            let (response, wait) = (at(&responses)?, at(&waits).into_iter().chain(at(&ages)).reduce(f64::max)?);
-            (wait > 2.0 * response).then_some(wait)
+            match at(&responses) {
+                Some(response) => {
+                    let wait = at(&waits).into_iter().chain(at(&ages)).reduce(f64::max)?;
+                    (wait > 2.0 * response).then_some(wait)
+                }
+                None => at(&waits).filter(|_| at(&starved) > Some(0.0)),
+            }
         };
-        (0..responses.len()).map(wait).collect()
+        (0..responses.len().max(waits.len())).map(wait).collect()
     }
 }
 

@@ -109,7 +109,10 @@ fn silence(roles: &[RoleView]) -> Option<Caution> {
     };
     let (indices, roles): (Vec<usize>, Vec<&RoleView>) = roles.iter().enumerate().filter(is_silent).unzip();
     let names = roles.iter().map(|role| role.name).collect::<Vec<_>>().join(", ");
-    let text = format!("No request of {names} ended while it was measured; a longer --duration may show some.");
+    // To tasks that get no CPU a longer run is of no use.
+    let has_cpu = roles.iter().any(|role| role.starvation().iter().all(Option::is_none));
+    let remedy = if has_cpu { "; a longer --duration may show some" } else { "" };
+    let text = format!("No request of {names} ended while it was measured{remedy}.");
     (!indices.is_empty()).then_some(Caution { text, reach: Reach::Responses(indices) })
 }
 
@@ -165,11 +168,26 @@ pub(crate) fn starved(role: &RoleView, policy: &str) -> Option<String> {
         all => format!("in {} of {all} runs ", starving.len()),
     };
     let up_to = if starving.len() > 1 { "up to " } else { "" };
-    let role = role.name;
+    let name = role.name;
+    let waited = match without_cpu(role) {
+        Some(who) => format!("{who} of {name} never got a CPU, and the longest wait was {longest}"),
+        None => format!("a task of {name} waited for {up_to}{longest}"),
+    };
     Some(format!(
-        "Under {policy} {runs}a task of {role} waited for {up_to}{longest}: response times leave out requests that \
-         never finished."
+        "Under {policy} {runs}{waited}: response times leave out requests that never finished, and the mean and \
+         percentiles of waits leave out waits that did not end."
     ))
+}
+
+/// How many of a role's tasks wanted a CPU and got none, in the run where most did; none where each got one.
+fn without_cpu(role: &RoleView) -> Option<String> {
+    let each = role.metrics.each("starved");
+    let starved = each.iter().copied().flatten().reduce(f64::max).filter(|starved| *starved > 0.0)?;
+    let up_to = if each.len() > 1 { "up to " } else { "" };
+    let tasks = role.metrics.get("count").filter(|_| each.len() == 1);
+    let of = tasks.filter(|tasks| *tasks > starved).map(|tasks| format!(" of {tasks}")).unwrap_or_default();
+    let noun = if starved == 1.0 && of.is_empty() { "task" } else { "tasks" };
+    Some(format!("{up_to}{starved}{of} {noun}"))
 }
 
 /// What the marks mean that these cautions put at numbers, a paragraph for each.

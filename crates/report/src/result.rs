@@ -261,8 +261,13 @@ pub(crate) fn load(fractions: &BTreeMap<u32, f64>, columns: usize) -> String {
 }
 
 /// The same of loads that are estimated from response times. A request that asks for less than a slice may seem to
-/// share its CPU with hundreds, which no mean bears; and the greatest estimate stands for all above it.
-fn estimated_load(fractions: &BTreeMap<u32, f64>, columns: usize) -> String {
+/// share its CPU with hundreds, which no mean bears; and the greatest estimate stands for all above it. No CPU has more
+/// tasks than there are, so estimates above that are no counts and belong to the rest.
+fn estimated_load(fractions: &BTreeMap<u32, f64>, tasks: u32, columns: usize) -> String {
+    let possible: BTreeMap<u32, f64> = fractions.range(..=tasks).map(|(&load, &fraction)| (load, fraction)).collect();
+    let beyond: f64 = fractions.range(tasks + 1..).map(|(_, fraction)| fraction).sum();
+    let none = (beyond >= LEAST_SHOWN)
+        .then(|| format!("no count: {:.1} % of the estimates are above the {tasks} tasks", 100.0 * beyond));
     let half = || {
         let mut sum = 0.0;
         fractions.iter().find(|(_, fraction)| {
@@ -275,7 +280,7 @@ fn estimated_load(fractions: &BTreeMap<u32, f64>, columns: usize) -> String {
         let more = if *most == MAX_ESTIMATED_LOAD { " or more" } else { "" };
         Some(format!("median {}, {least} to {most}{more}", half()?.0))
     };
-    heaviest(fractions, columns).or_else(range).unwrap_or("-".into())
+    heaviest(&possible, columns).or(none).or_else(range).unwrap_or("-".into())
 }
 
 /// The heaviest parts of a distribution; none where those that fit are less than half of it.
@@ -311,7 +316,8 @@ pub fn whole(result: &Outcome) -> String {
     }
     let loads = |path: &str| whole.distribution(path);
     facts.extend(loads("load_distribution.true").map(|loads| ("tasks on a CPU", load(&loads, 50))));
-    let seen = loads("load_distribution.estimated").map(|loads| estimated_load(&loads, 50));
+    let tasks: f64 = result.roles().iter().filter_map(|role| role.metrics.get("count")).sum();
+    let seen = loads("load_distribution.estimated").map(|loads| estimated_load(&loads, tasks.ceil() as u32, 50));
     facts.extend(seen.map(|seen| ("as requests see it", seen)));
     facts.extend(others::figure(result).map(|text| ("others took", text)));
     facts.extend(scheduler_program(whole).map(|text| ("scheduler's program", text)));
@@ -438,9 +444,12 @@ mod tests {
         assert_eq!(load(&of(&[(0, 0.1), (1, 0.6), (2, 0.3), (9, 1e-5)]), 25), "1: 60.0 %  other: 40.0 %");
         let even = (0..100).map(|number| (number, 0.01)).collect::<Vec<_>>();
         assert_eq!(load(&of(&even), 30), "0 to 99, mean 49.5");
-        assert_eq!([load(&of(&[]), 30), estimated_load(&of(&[]), 30)], ["-", "-"]);
-        assert_eq!(estimated_load(&of(&even), 30), "median 49, 0 to 99");
+        assert_eq!([load(&of(&[]), 30), estimated_load(&of(&[]), 7, 30)], ["-", "-"]);
+        assert_eq!(estimated_load(&of(&even), 100, 30), "median 49, 0 to 99");
         let short = even.iter().take(99).copied().chain([(MAX_ESTIMATED_LOAD, 0.01)]).collect::<Vec<_>>();
-        assert_eq!(estimated_load(&of(&short), 40), "median 49, 0 to 1023 or more");
+        assert_eq!(estimated_load(&of(&short), 2000, 40), "median 49, 0 to 1023 or more");
+        let two = |list: &[(u32, f64)]| estimated_load(&of(list), 2, 50);
+        assert_eq!(two(&[(1, 0.5), (162, 0.5)]), "1: 50.0 %  other: 50.0 %");
+        assert_eq!(two(&[(1, 0.25), (162, 0.75)]), "no count: 75.0 % of the estimates are above the 2 tasks");
     }
 }

@@ -166,9 +166,37 @@ fn a_policy_that_never_dispatches_is_an_error_however_patient_the_scenario_is() 
     lab.write("never.bpf.c", POLICY.replace("LICENCE", "GPL"));
     let output = lab.run(&["run", "heavy-load", "--policy", "./never.bpf.c", "--duration", "1s"]);
     assert_eq!((output.code, output.out.as_str()), (Some(1), ""));
-    for part in ["worker/", "the policy never dispatches"] {
+    for part in ["failed at 1s for worker/", "ready since 0s,", "the policy never dispatches"] {
         assert!(output.err.contains(part), "{}", output.err);
     }
+}
+
+/// The core schedules real-time tasks itself, so they run under such a policy as under any other.
+#[test]
+fn real_time_tasks_do_not_hide_a_policy_that_never_dispatches() {
+    let lab = Lab::new();
+    lab.write("never.bpf.c", POLICY.replace("LICENCE", "GPL"));
+    for scenario in ["priorities", "priority-inversion"] {
+        let output = lab.run(&["run", scenario, "--policy", "./never.bpf.c", "--duration", "2s"]);
+        assert_eq!((output.code, output.out.as_str()), (Some(1), ""), "{scenario}");
+        assert!(output.err.contains("the policy never dispatches"), "{scenario}: {}", output.err);
+    }
+}
+
+/// Real-time tasks that never sleep leave a policy no CPU: that is not its fault.
+#[test]
+fn a_policy_without_a_cpu_is_not_blamed() {
+    let lab = Lab::new();
+    lab.write(
+        "hogs.toml",
+        "name = \"hogs\"\n[machine]\ncpus = 1\n[[task]]\nname = \"hog\"\nclass = \"fifo:50\"\n\
+         loop = [{ compute = \"10ms\" }]\n[[task]]\nname = \"other\"\nloop = [{ compute = \"10ms\" }]\n\
+         [run]\nduration = \"500ms\"\n",
+    );
+    let page = lab.out(&["run", "hogs.toml", "--policy", "rr", "--quiet"]);
+    let words = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("No request of other ended while it was measured."), "{page}");
+    assert!(words.contains("Under rr 1 task of other never got a CPU, and the longest wait was 500ms"), "{page}");
 }
 
 #[test]

@@ -158,6 +158,8 @@ pub struct Core {
     pub events: Events,
     /// The oldest and the youngest waiting task.
     pub(super) waiting: (u32, u32),
+    /// Whether a task of the policy has had a CPU.
+    pub(super) has_scheduled: bool,
     /// Set when the policy has to go.
     pub exit: Option<Exit>,
     /// Whether it goes at the end of the run.
@@ -261,6 +263,7 @@ impl Core {
             kept: Kept::default(),
             events: Events::default(),
             waiting: (NONE, NONE),
+            has_scheduled: false,
             exit: None,
             is_leaving: false,
             run_queues: (0, 0),

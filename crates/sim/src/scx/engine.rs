@@ -46,17 +46,21 @@ impl Sim {
         self.outcome(sink, if partial { world.now_ns } else { world.end_ns() }, partial)
     }
 
-    /// Ends in an error if tasks wanted a CPU all the time and none ever had one. A scenario may let tasks starve for longer than
-    /// the run (`watchdog`), but a machine on which nothing ever runs is a mistake of the policy.
+    /// Ends in an error if the policy had tasks that wanted a CPU and never ran one. A scenario may let tasks starve for longer
+    /// than the run (`watchdog`), but a policy that schedules nothing at all is a mistake. What real-time tasks do says
+    /// nothing about it: they do not meet the policy.
     fn refuse_idleness(&mut self) {
-        let has_run = |c: &Cpu| c.task_ns > 0 || c.current != NONE;
-        if self.is_over() || self.core.cpus.iter().any(has_run) {
+        if self.is_over() || self.core.has_scheduled {
             return;
         }
-        if let Some(slot) = self.core.longest_waiting() {
-            let message = "it is runnable, all CPUs are idle, and no task has run: the policy never dispatches";
-            self.core.fail(SCX_EXIT_ERROR_STALL, 0, slot, message);
-        }
+        let end_ns = self.core.world.end_ns();
+        let Some((slot, since_ns)) = self.core.never_scheduled(end_ns) else { return };
+        self.core.world.now_ns = end_ns.max(self.core.world.now_ns);
+        let message = format!(
+            "it has been ready since {}, and no task of the policy has run until the end: the policy never dispatches",
+            Time(since_ns)
+        );
+        self.core.fail(SCX_EXIT_ERROR_STALL, 0, slot, message);
     }
 
     /// Whether the run is to continue; it is asked again after some work of the policy.

@@ -260,6 +260,7 @@ impl Sim {
         if realtime {
             return;
         }
+        self.core.has_scheduled = true;
         self.core.end_waiting(slot);
         self.core.entity_mut(slot).task_mut().sched_info.pcount += 1;
         self.call(Op::Running, cpu, slot, [address]);

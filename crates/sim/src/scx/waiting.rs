@@ -48,6 +48,13 @@ impl Core {
 
     /// The task that has waited longest for a CPU.
     pub fn longest_waiting(&self) -> Option<u32> {
-        Some(self.waiting.0).filter(|&s| s != NONE)
+        self.all_waiting().next()
+    }
+
+    /// The tasks that wait for a CPU, the one that has waited longest first.
+    pub fn all_waiting(&self) -> impl Iterator<Item = u32> {
+        let is_task = |slot: &u32| *slot != NONE;
+        let first = Some(self.waiting.0).filter(is_task);
+        std::iter::successors(first, move |&slot| Some(self.entity(slot).younger).filter(is_task))
     }
 }

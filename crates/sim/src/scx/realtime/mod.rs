@@ -85,6 +85,20 @@ impl Core {
         self.allowed(slot).iter().all(|cpu| self.cpu(cpu).taken_by_realtime && self.cpu(cpu).taken_since_ns <= since_ns)
     }
 
+    /// The task of the policy that has waited longest up to the end, and since when, though it could have had a CPU. A
+    /// policy that acts at ticks gets one tick to do so, and a CPU the time to pay for what wakes tasks.
+    pub fn never_scheduled(&self, end_ns: u64) -> Option<(u32, u64)> {
+        const LEAST_PATIENCE_NS: u64 = 1_000_000;
+        let patience_ns = self.machine.tick.ns().max(LEAST_PATIENCE_NS);
+        let waiting = self.all_waiting().filter(|&slot| !self.entity(slot).is_realtime());
+        let since = |slot| (slot, self.entity(slot).waiting_since_ns);
+        let could_run = |&(slot, since_ns): &(u32, u64)| {
+            let served_ns = since_ns + patience_ns;
+            served_ns < end_ns && !self.is_kept_by_realtime(slot, served_ns)
+        };
+        waiting.map(since).find(could_run)
+    }
+
     /// The CPU is a real-time task's.
     pub fn take_cpu(&mut self, cpu: u32) {
         let now_ns = self.world.now_ns;
