@@ -22,10 +22,7 @@ fn heading(trace: &str, shown: &str, style: Style) -> String {
 
 /// The waker of the task, or the source of its wake-up.
 fn waker(wait: &Wait, names: &Names) -> String {
-    match wait.waker {
-        Some(waker) => names.show(waker),
-        None => source(wait.source).into(),
-    }
+    wait.waker.map_or_else(|| source(wait.source).into(), |waker| names.show(waker))
 }
 
 fn source(source: WakeSource) -> &'static str {

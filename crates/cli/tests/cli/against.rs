@@ -95,6 +95,26 @@ fn the_comparison_is_a_page_too() {
 }
 
 #[test]
+fn unlike_runs_have_a_caution_that_names_what_differs() {
+    let lab = Lab::with_small();
+    let run = |name: &str, flags: &[&str]| {
+        let args = ["run", "small.toml", "--policy", "rr", "--quiet", "--trace", name];
+        lab.out(&[&args[..], flags].concat());
+    };
+    run("one.parquet", &[]);
+    run("two.parquet", &["--cpus", "2", "--seed", "7", "--duration", "1s"]);
+    let against = |before: &str| {
+        let page = lab.out(&["trace", "one.parquet", "--against", before]);
+        page.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let page = against("two.parquet");
+    let differs = "a change may come from what differs: the number of CPUs (2 and 1), the seed (7 and 1), the length (1s and 2s).";
+    assert!(page.contains(differs), "{page}");
+    assert!(!against("one.parquet").contains("unlike runs"));
+    assert!(page.contains("woken by its birth") && !page.contains("an unknown task"), "{page}");
+}
+
+#[test]
 fn what_does_not_fit_is_one_line() {
     let lab = lab();
     for (args, part) in [

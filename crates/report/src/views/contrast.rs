@@ -4,6 +4,7 @@ use crate::{Column, Quantity, Style, Table, Times, wrap};
 use schedlab_model::names::Names;
 use schedlab_model::result::Interval;
 use schedlab_model::time::Time;
+use schedlab_model::trace::WakeSource;
 use schedlab_views::contrast::{Case, Change, Contrast, Shift, Who};
 use std::collections::BTreeMap;
 
@@ -222,7 +223,10 @@ fn evidence(case: &Case, names: &Names) -> String {
     let cause = match (wait.was_preempted, wait.waker) {
         (true, _) => "preempted there".into(),
         (false, Some(waker)) => format!("woken by {}", names.show(waker)),
-        (false, None) => "woken by an interrupt or an unknown task".into(),
+        (false, None) if matches!(wait.source, WakeSource::Unknown | WakeSource::Untold) => {
+            "woken by an interrupt or an unknown task".into()
+        }
+        (false, None) => format!("woken by {}", super::source(wait.source)),
     };
     let place = match (wait.was_preempted, case.ran_last) {
         (true, _) | (false, None) => String::new(),

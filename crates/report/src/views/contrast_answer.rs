@@ -16,7 +16,7 @@ pub struct Answer<'a> {
     #[serde(flatten)]
     contrast: &'a Contrast,
     longest_waits: [Vec<Wait>; 2],
-    /// What makes numbers doubtful: events that a trace has lost.
+    /// What makes numbers doubtful: events that a trace has lost, and runs that are not alike.
     cautions: &'a [String],
 }
 

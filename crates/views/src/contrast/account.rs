@@ -55,6 +55,8 @@ pub struct Worst {
     pub cpu: CpuId,
     /// The task that woke it; none where none did, or it was preempted.
     pub waker: Option<Label>,
+    /// What it had waited for before it became runnable; not known of one that was preempted.
+    pub source: WakeSource,
     /// It had run, and another was preferred.
     pub was_preempted: bool,
 }
@@ -246,9 +248,12 @@ impl Account {
         Some(since)
     }
 
-    fn wait(&self, task: TaskId, cpu: CpuId, waker: Option<TaskId>, was_preempted: bool) -> Worst {
+    /// A wait that begins now: of a task that was woken with its waker and source, of any other that was preempted.
+    fn wait(&self, task: TaskId, cpu: CpuId, woken: Option<(Option<TaskId>, WakeSource)>) -> Worst {
+        let (waker, source) = woken.unwrap_or((None, WakeSource::Unknown));
         let waker = waker.map(|waker| self.names.label(waker));
-        Worst { task: self.names.label(task), from: self.now, until: self.now, cpu, waker, was_preempted }
+        let (task, now) = (self.names.label(task), self.now);
+        Worst { task, from: now, until: now, cpu, waker, source, was_preempted: woken.is_none() }
     }
 
     /// A wait came to its end.
@@ -280,7 +285,7 @@ impl Account {
         if let Some(task) = previous
             && matches!(reason, Reason::SliceEnd | Reason::Preempted | Reason::Yielded)
         {
-            let wait = self.wait(task, cpu, None, true);
+            let wait = self.wait(task, cpu, None);
             self.enqueue(task, cpu, wait);
         }
     }
@@ -306,7 +311,7 @@ impl Sink for Account {
                 if source == WakeSource::Untold {
                     self.dequeue(task);
                 } else {
-                    let wait = self.wait(task, target, waker, false);
+                    let wait = self.wait(task, target, Some((waker, source)));
                     self.enqueue(task, target, wait);
                 }
             }

@@ -9,6 +9,7 @@ use schedlab_model::time::Time;
 use schedlab_model::trace::Sink;
 use schedlab_report::views::contrast::Pair;
 use schedlab_report::views::contrast_answer::Answer;
+use schedlab_trace::Header;
 use schedlab_views::contrast::{Account, Contrast, Evidence, block_length};
 use std::path::{Path, PathBuf};
 
@@ -54,6 +55,7 @@ pub fn show(
     let mut cautions: Vec<String> = sides.iter().filter_map(|side| side.loss()).collect();
     // A trace may be held against itself.
     cautions.dedup();
+    cautions.extend(unlike(sides.map(Source::header)));
     match form {
         Form::Json => output::print_json(&Answer::of(&pair, &cautions))?,
         Form::Page => {
@@ -69,6 +71,30 @@ pub fn show(
     let provenance = Provenance { facts: facts.into(), commands: vec![page::command()], ..Provenance::default() };
     page::write(file, &of_contrast(&pair, cautions, provenance))?;
     if form == Form::Page { output::print(&format!("\n{} is written\n", file.display())) } else { Ok(()) }
+}
+
+/// What differs, other than the policy, where the traces are of unlike runs. Recordings have no scenario and no seed, and end at
+/// any time. What ends with its last task does so a little earlier or later under another policy.
+fn unlike([before, after]: [&Header; 2]) -> Option<String> {
+    let are_runs = [before, after].iter().all(|header| header.setting.is_some() || header.seed != 0);
+    let (shorter, longer) = (before.end.min(after.end).ns() as f64, before.end.max(after.end).ns() as f64);
+    let of = |name: &str, values: [String; 2], counts: bool| {
+        let [was, is] = values;
+        (counts && was != is).then(|| format!("{name} ({was} and {is})"))
+    };
+    let differing: Vec<String> = [
+        of("the scenario", [&before.scenario, &after.scenario].map(Clone::clone), are_runs),
+        of("the number of CPUs", [before.cpus, after.cpus].map(|cpus| cpus.to_string()), true),
+        of("the seed", [before.seed, after.seed].map(|seed| seed.to_string()), are_runs),
+        of("the length", [before.end, after.end].map(|end| end.to_string()), are_runs && longer > 1.1 * shorter),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    (!differing.is_empty()).then(|| {
+        let differing = differing.join(", ");
+        format!("The traces are of unlike runs, and a change may come from what differs: {differing}.")
+    })
 }
 
 fn account(source: &Source, block: Time) -> Result<Account, Failure> {
