@@ -69,7 +69,8 @@ pub struct Tuned {
     pub reference: String,
     /// The seed of the trials.
     pub seed: u64,
-    /// What was tried, in order. The first one has no settings: the policy as it is.
+    /// What was tried, in order. The first one has no settings: the policy as it is. At the end come settings that score higher
+    /// than the best that the search chose, with one of its parameters back at the default.
     pub trials: Vec<Trial>,
     /// The end of it; absent while it continues.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -260,7 +261,8 @@ pub fn tune(
         tuned.trials.push(trial);
         keep(&tuned)?;
     }
-    tuned.answer = Some(answer(&mut search, space, &tuned.trials)?);
+    let best = settle(&mut tuned.trials, &mut |settings| search.trial(settings))?;
+    tuned.answer = Some(answer(&search, space, &tuned.trials[0], best)?);
     keep(&tuned)?;
     Ok(tuned)
 }
@@ -309,17 +311,41 @@ fn best(trials: &[Trial]) -> &Trial {
     trials.iter().reduce(|best, trial| if trial.score > best.score { trial } else { best }).expect("there is one trial")
 }
 
+/// The best settings, and what they score with each parameter back at its default. Where that scores higher it becomes
+/// a trial and the best one, until no default does.
+fn settle(
+    trials: &mut Vec<Trial>,
+    trial: &mut dyn FnMut(&[(String, String)]) -> Result<Trial, ScoreError>,
+) -> Result<(Trial, Vec<Trial>), ScoreError> {
+    loop {
+        let best = best(trials).clone();
+        let without = |(key, _): &(String, String)| {
+            let others: Vec<_> = best.settings.iter().filter(|(other, _)| other != key).cloned().collect();
+            trial(&others)
+        };
+        let back = best.settings.iter().map(without).collect::<Result<Vec<_>, _>>()?;
+        let higher = back.iter().filter(|back| back.score > best.score);
+        match higher.reduce(|most, back| if back.score > most.score { back } else { most }) {
+            Some(better) => trials.push(better.clone()),
+            None => return Ok((best, back)),
+        }
+    }
+}
+
 /// What follows from the trials.
-fn answer(search: &mut Search, space: &Space, trials: &[Trial]) -> Result<Answer, ScoreError> {
-    let best = best(trials).clone();
-    let back = |(key, word): &(String, String)| {
-        let others: Vec<_> = best.settings.iter().filter(|(other, _)| other != key).cloned().collect();
+fn answer(
+    search: &Search,
+    space: &Space,
+    before: &Trial,
+    (best, back): (Trial, Vec<Trial>),
+) -> Result<Answer, ScoreError> {
+    let back = best.settings.iter().zip(back).map(|((key, word), Trial { score, .. })| {
         let default =
             space.parameters.iter().find(|own| own.name == *key).map_or(String::new(), |own| own.default.clone());
-        let score = search.trial(&others)?.score;
-        Ok(Back { parameter: key.clone(), best: word.clone(), default, score })
-    };
-    let back = best.settings.iter().map(back).collect::<Result<Vec<_>, ScoreError>>()?;
+        Back { parameter: key.clone(), best: word.clone(), default, score }
+    });
+    let back = back.collect();
+    let score_before = before.score;
     let (now, before) = (search.set(&best.settings, Which::HeldOut)?, search.set(&[], Which::HeldOut)?);
     let gains = gains(&now, &before);
     let logs: Vec<f64> = gains.iter().map(|(_, gain)| gain.ln()).collect();
@@ -327,7 +353,7 @@ fn answer(search: &mut Search, space: &Space, trials: &[Trial]) -> Result<Answer
     Ok(Answer {
         policy: with(search.spec, &best.settings).to_string(),
         score: best.score,
-        score_before: trials[0].score,
+        score_before,
         held_out: now.score,
         held_out_before: before.score,
         verdict: verdict(!best.settings.is_empty(), &now, &before, gain),
@@ -376,6 +402,25 @@ mod tests {
         }
         assert_eq!(points, spread(3, 20, 7));
         assert_ne!(points, spread(3, 20, 8));
+    }
+
+    /// Of `a=2,b=3,c=1` each parameter but `a` makes the score worse: without them it is the best.
+    #[test]
+    fn defaults_that_score_higher_are_taken() {
+        let trial = |settings: &[(String, String)]| {
+            let of = |key: &str| if settings.iter().any(|(own, _)| own == key) { 1.0 } else { 0.0 };
+            Ok(Trial {
+                settings: settings.to_vec(),
+                score: 1.0 + of("a") - 0.5 * of("b") - 0.25 * of("c"),
+                failure: None,
+            })
+        };
+        let all = [("a", "2"), ("b", "3"), ("c", "1")].map(|(key, word)| (key.to_string(), word.to_string()));
+        let mut trials = vec![trial(&[]).unwrap(), trial(&all).unwrap()];
+        let (best, back) = settle(&mut trials, &mut |settings| trial(settings)).unwrap();
+        assert_eq!((best.settings.as_slice(), best.score), (&all[..1], 2.0));
+        assert_eq!(back.iter().map(|back| back.score).collect::<Vec<_>>(), [1.0]);
+        assert_eq!(trials.iter().map(|trial| trial.score).collect::<Vec<_>>(), [1.0, 1.25, 1.75, 2.0]);
     }
 
     /// t with two degrees of freedom is 4.303: mean 2, standard deviation 1, three values.
