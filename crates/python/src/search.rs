@@ -135,7 +135,7 @@ impl IntoPython for SearchError {
     fn into_python(self) -> PyErr {
         match self {
             SearchError::Venue(error) => error.into_python(),
-            SearchError::Folder { .. } => input(self),
+            SearchError::Folder { .. } | SearchError::Ideal(_) => input(self),
             SearchError::Foreign(_) => failed(self),
         }
     }

@@ -11,7 +11,7 @@ use schedlab_boundary::own::Partial;
 use schedlab_boundary::{FileName, file};
 use schedlab_campaign::{Place, Runner, spread};
 use schedlab_model::scenario::Scenario;
-use schedlab_venue::{Policy, VenueError};
+use schedlab_venue::{Policy, Scheduler, VenueError, VenueName};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
@@ -93,6 +93,12 @@ pub enum SearchError {
     /// The policy cannot be run.
     #[error(transparent)]
     Venue(#[from] VenueError),
+    /// An ideal discipline.
+    #[error(
+        "policy {0}: an ideal discipline knows no control groups and no CPUs that go offline, which drawn scenarios have; \
+         name a sched_ext policy"
+    )]
+    Ideal(String),
     /// A part of another search, or not the next one.
     #[error("a part from seed {0} does not go on from where the search is")]
     Foreign(u64),
@@ -152,12 +158,27 @@ impl<'a> Search<'a> {
         Search { judge: Judge { policy, bounds, runner }, options, takes_hotplug, folder, state }
     }
 
+    /// Whether the drawn scenarios can be run under the policy, and under the one that it is held against.
+    ///
+    /// # Errors
+    ///
+    /// They cannot.
+    pub fn check(&self) -> Result<(), SearchError> {
+        let Judge { policy, bounds, .. } = &self.judge;
+        let sim = Place::new(VenueName::Sim, None, None).venue(1);
+        std::iter::once(*policy).chain(&bounds.reference).try_for_each(|policy| match policy.scheduler {
+            Scheduler::Ideal(_) => Err(SearchError::Ideal(policy.label.clone())),
+            _ => Ok(sim.accepts(policy)?),
+        })
+    }
+
     /// Searches until all is used up that it may use, or it is stopped.
     ///
     /// # Errors
     ///
     /// The policy cannot be run, or what was found cannot be written.
     pub fn run(&mut self, tell: &dyn Fn(Told)) -> Result<(), SearchError> {
+        self.check()?;
         let begin = Instant::now();
         let threads = self.judge.runner.threads;
         while !self.is_over(begin) {

@@ -4,6 +4,17 @@ use crate::lab::{Lab, may_virtualize};
 use crate::vm::NEW;
 use std::fs;
 
+/// The drawn scenarios have what no ideal discipline knows, so nothing is drawn.
+#[test]
+fn ideal_disciplines_are_not_searched() {
+    let lab = Lab::new();
+    for args in [&["--policy", "ps"][..], &["--policy", "rr", "--against", "ps"]] {
+        let output = lab.run(&[&["search", "--scenarios", "1"], args].concat());
+        assert_eq!((output.code, output.out.as_str()), (Some(2), ""), "{args:?}: {}", output.err);
+        assert!(output.err.starts_with("schedlab: policy ps: an ideal discipline knows no "), "{}", output.err);
+    }
+}
+
 /// A task with a nice value that may run on one CPU only is lost: the search finds it, and a kernel shows it.
 #[test]
 fn a_kernel_confirms_what_was_found() {
