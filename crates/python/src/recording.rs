@@ -299,7 +299,7 @@ impl IntoPython for PredictError {
             PredictError::Model(error) => error.into_python(),
             PredictError::Venue(error) => error.into_python(),
             PredictError::Trace(error) => error.into_python(),
-            PredictError::Baseline(_) => input(self),
+            PredictError::Baseline(_) | PredictError::Twice(_) => input(self),
             PredictError::Stopped => failed(self),
         }
     }

@@ -6,9 +6,9 @@ use crate::{export, files, interrupt, output, page, progress};
 use schedlab_boundary::own::Folder;
 use schedlab_campaign::{Runner, threads};
 use schedlab_html::Provenance;
-use schedlab_job::predict::{PredictError, Prediction, Question, predict};
+use schedlab_job::predict::{PredictError, Prediction, Question, find_policies, predict};
 use schedlab_policy::PolicySpec;
-use schedlab_venue::{Monitor, Policy, TraceOf};
+use schedlab_venue::{Monitor, TraceOf};
 use std::sync::Arc;
 
 /// Models, checks, predicts and prints.
@@ -17,7 +17,7 @@ pub fn run(args: &PredictArgs) -> Result<(), Failure> {
     files::check(args.report.as_deref())?;
     let policies: Vec<PolicySpec> = args.policy.iter().flat_map(|list| list.iter().cloned()).collect();
     // Before the work that needs none of them.
-    policies.iter().try_for_each(|spec| Policy::find(spec).map(drop))?;
+    find_policies(&policies, &args.cpus).map_err(failed)?;
     let trace = TraceOf::recording(&args.recording).map_err(super::not_a_trace(&args.recording))?;
     let folder = Folder::new().map_err(|error| Failure::Failed(format!("no folder for the model: {error}")))?;
     let question = Question {
@@ -64,7 +64,7 @@ fn failed(error: PredictError) -> Failure {
         PredictError::Model(error) => error.into(),
         PredictError::Venue(error) => error.into(),
         PredictError::Trace(error) => error.into(),
-        PredictError::Baseline(_) => Failure::Input(error.to_string()),
+        PredictError::Baseline(_) | PredictError::Twice(_) => Failure::Input(error.to_string()),
         PredictError::Stopped => Failure::Interrupted,
     }
 }

@@ -66,6 +66,36 @@ fn the_tables_of_a_prediction_are_files_too() {
     assert!(table.contains("\nSelf-check,") && table.contains("\nPrediction,fcfs worker"), "{table}");
 }
 
+/// Before the recording is read: rows of the table would have the same name, or the simulator lacks the policy.
+#[test]
+fn what_cannot_be_predicted_is_refused_at_the_start() {
+    let lab = Lab::with_small();
+    recorded(&lab, "2s");
+    let cases: [(&[&str], &str); 3] = [
+        (&["--policy", "kernel"], "policy kernel cannot be run in the venue `sim`"),
+        (&["--policy", "rr,rr"], "`rr` is there twice: name it once"),
+        (&["--policy", "rr", "--cpus", "2,1,2"], "`2` is there twice: name it once"),
+    ];
+    for (args, part) in cases {
+        let output = lab.run(&[&["predict", "t.parquet", "--quiet"], args].concat());
+        assert_eq!((output.code, output.out.as_str()), (Some(2), ""), "{args:?}: {}", output.err);
+        assert!(output.err.contains(part), "{args:?}: {}", output.err);
+    }
+}
+
+#[test]
+fn a_policy_that_fails_has_a_row_in_the_prediction() {
+    let lab = Lab::with_small();
+    recorded(&lab, "20s");
+    lab.policy("gives_up.bpf.c");
+    let policies = "fcfs,./gives_up.bpf.c";
+    let output = lab.run(&["predict", "t.parquet", "--policy", policies, "--resamples", "5", "--quiet"]);
+    assert_eq!(output.code, Some(1), "{}", output.err);
+    let row = output.out.lines().find(|line| line.starts_with("./gives_up.bpf.c "));
+    assert!(row.is_some_and(|row| row.contains(" failed ")), "{}", output.out);
+    assert!(output.out.contains("\nOn 1 CPU: policy ./gives_up.bpf.c: "), "{}", output.out);
+}
+
 #[test]
 fn a_prediction_has_a_page() {
     let lab = Lab::with_small();

@@ -118,6 +118,9 @@ pub enum PredictError {
         "the recording was made under `{0}`, which the simulator does not have: name a policy for it, as --recorded eevdf"
     )]
     Baseline(String),
+    /// A policy or a number of CPUs is in a list twice.
+    #[error("`{0}` is there twice: name it once")]
+    Twice(String),
     /// It was stopped.
     #[error("stopped")]
     Stopped,
@@ -134,12 +137,32 @@ const MEAN: [f64; 2] = [0.10, 0.25];
 /// The same of 99th percentiles, which refuse nothing.
 const P99: f64 = 0.15;
 
+/// Finds the policies of a prediction for these numbers of CPUs. No two cells of its table have the same name.
+///
+/// # Errors
+///
+/// There is no such policy, the simulator cannot run it, or something is there twice.
+pub fn find_policies(specs: &[PolicySpec], cpus: &[u32]) -> Result<Vec<Policy>, PredictError> {
+    let policies = specs.iter().map(Policy::find).collect::<Result<Vec<_>, _>>()?;
+    let sim = Place::new(VenueName::Sim, None, None).venue(1);
+    policies.iter().try_for_each(|policy| sim.accepts(policy))?;
+    let names = policies.iter().map(|policy| policy.label.clone()).collect::<Vec<_>>();
+    let cpus = cpus.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let repeated =
+        |list: &[String]| list.iter().enumerate().find(|(at, word)| list[..*at].contains(word)).map(|(_, w)| w.clone());
+    match repeated(&names).or_else(|| repeated(&cpus)) {
+        Some(twice) => Err(PredictError::Twice(twice)),
+        None => Ok(policies),
+    }
+}
+
 /// Models, checks and predicts.
 ///
 /// # Errors
 ///
-/// The recording cannot be modelled, or a run failed that all others need.
+/// The recording cannot be modelled, something is asked for that cannot be, or a run failed that all others need.
 pub fn predict(question: &Question, runner: &Runner) -> Result<Prediction, PredictError> {
+    let policies = find_policies(&question.policies, &question.cpus)?;
     let mut model = schedlab_infer::model(question.trace, question.steps, Price::default())?;
     let baseline = match &question.recorded {
         Some(spec) => spec.clone(),
@@ -160,7 +183,7 @@ pub fn predict(question: &Question, runner: &Runner) -> Result<Prediction, Predi
     model.report.doubts.extend(doubts(&checked));
     let cells = match model.report.is_refused() {
         true => Vec::new(),
-        false => cells(question, &model, &policy, (&recorded, &modelled), runner)?,
+        false => cells((question, &policies), &model, &policy, (&recorded, &modelled), runner)?,
     };
     Ok(Prediction { report: model.report, baseline: policy.label, checked, shapes, cells })
 }
@@ -210,13 +233,12 @@ fn percent(part: f64) -> String {
 
 /// What each policy would do on each number of CPUs.
 fn cells(
-    question: &Question,
+    (question, policies): (&Question, &[Policy]),
     model: &Model,
     baseline: &Policy,
     (recorded, modelled): (&Figures, &Figures),
     runner: &Runner,
 ) -> Result<Vec<Cell>, PredictError> {
-    let policies = question.policies.iter().map(Policy::find).collect::<Result<Vec<_>, _>>()?;
     let cpus = if question.cpus.is_empty() { vec![model.report.cpus] } else { question.cpus.clone() };
     let mut scenarios = Vec::new();
     let drawn = if resample::is_drawn(model) { question.resamples } else { 0 };
@@ -240,7 +262,7 @@ fn cells(
     }
     let mut cells = Vec::new();
     for cpus in cpus {
-        for policy in &policies {
+        for policy in policies {
             let made = next();
             cells.push(cell(policy, cpus, made, &base, (recorded, modelled)));
         }

@@ -20,6 +20,7 @@ impl Prediction {
             page += "\n";
             page += &predicted(&prediction.cells).show(style);
             page += "\nFrom and to: a 90 % bootstrap interval, widened by the error of the self-check.\n";
+            page += &failures(&prediction.cells);
         }
         for doubt in &prediction.report.doubts {
             let first = if doubt.weight == Weight::Refusal { "Refused, " } else { "Note, " };
@@ -85,20 +86,43 @@ fn checked(all: &[Checked]) -> Table {
 }
 
 fn predicted(cells: &[Cell]) -> Table {
-    let rows: Vec<(&Cell, &Predicted)> =
-        cells.iter().flat_map(|cell| cell.figures.iter().map(move |predicted| (cell, predicted))).collect();
-    let value = |of: fn(&Estimate) -> f64| {
-        rows.iter().map(move |(_, predicted)| number(predicted.figure, of(&predicted.estimate))).collect::<Vec<_>>()
+    // Of a policy that failed there is a row too, without figures.
+    let rows_of = |cell: &'_ Cell| match cell.figures.len() {
+        0 => vec![None],
+        _ => cell.figures.iter().map(|predicted| Some(predicted.clone())).collect(),
     };
+    let rows: Vec<(&Cell, Option<Predicted>)> =
+        cells.iter().flat_map(|cell| rows_of(cell).into_iter().map(move |predicted| (cell, predicted))).collect();
+    let value = |of: fn(&Estimate) -> f64| {
+        let shown = |predicted: &Predicted| number(predicted.figure, of(&predicted.estimate));
+        rows.iter().map(|(_, predicted)| predicted.as_ref().map_or("-".into(), shown)).collect::<Vec<_>>()
+    };
+    let words = |of: fn(&Predicted) -> String, absent: fn(&Cell) -> &'static str| {
+        let word = move |(cell, predicted): &(&Cell, Option<Predicted>)| {
+            predicted.as_ref().map_or_else(|| absent(cell).to_string(), of)
+        };
+        rows.iter().map(word).collect::<Vec<_>>()
+    };
+    let why = |cell: &Cell| if cell.failure.is_some() { "failed" } else { "nothing to compare" };
     Table::new([
         Column::words("policy", rows.iter().map(|(cell, _)| cell.policy.clone())),
         Column::numbers("CPUs", rows.iter().map(|(cell, _)| cell.cpus.to_string())),
-        Column::words("role", rows.iter().map(|(_, predicted)| predicted.role.clone())),
-        Column::words("figure", rows.iter().map(|(_, predicted)| predicted.figure.words().into())),
+        Column::words("role", words(|predicted| predicted.role.clone(), |_| "-")),
+        Column::words("figure", words(|predicted| predicted.figure.words().into(), why)),
         Column::numbers("expected", value(|estimate| estimate.value)),
         Column::numbers("from", value(|estimate| estimate.low)),
         Column::numbers("to", value(|estimate| estimate.high)),
     ])
+}
+
+/// Why policies failed, a paragraph for each.
+fn failures(cells: &[Cell]) -> String {
+    let told = |cell: &Cell| {
+        let (cpus, failure) = (cell.cpus, cell.failure.as_ref()?);
+        let unit = if cpus == 1 { "CPU" } else { "CPUs" };
+        Some(wrap("", 2, &format!("On {cpus} {unit}: {failure}.")))
+    };
+    cells.iter().filter_map(told).collect()
 }
 
 /// A figure with its unit.
@@ -134,6 +158,11 @@ mod tests {
         for part in ["3.450 ms", "78.5 %", "12.0 per s"] {
             assert!(shown.contains(part), "{part}: {shown}");
         }
+        let failed = Cell { policy: "fcfs".into(), cpus: 1, figures: vec![], shape: Shape::default(), failure: Some("policy fcfs: no".into()) };
+        let row = predicted(std::slice::from_ref(&failed)).show(Style::PLAIN);
+        let last = row.lines().last().unwrap();
+        assert!(last.starts_with("fcfs ") && last.contains("failed"), "{row}");
+        assert_eq!(failures(&[failed]), "On 1 CPU: policy fcfs: no.\n");
         let off = Checked { role: "a".into(), figure: Figure::CpuShare, recorded: 1.0, modelled: 0.727 };
         assert!(checked(&[off]).show(Style::PLAIN).contains("−27.3 %"));
     }
