@@ -112,8 +112,13 @@ impl Variant {
     ///
     /// # Errors
     ///
-    /// A path that leads nowhere, a value that does not fit there, or tasks that are others.
+    /// A path that is varied twice or leads nowhere, a value that does not fit there, or tasks that are others.
     pub fn all(scenario: &Scenario, axes: &[Axis]) -> Result<Vec<Variant>, ScenarioError> {
+        let is_repeated = |(index, axis): &(usize, &Axis)| axes[..*index].iter().any(|other| other.path == axis.path);
+        if let Some((_, Axis { path, .. })) = axes.iter().enumerate().find(is_repeated) {
+            let why = format!("`{path}` is varied twice: name it once, with all its values");
+            return Err(ScenarioError::whole(&scenario.name, why));
+        }
         let pairs = |axis: &Axis| axis.values.iter().map(|value| (axis.path.clone(), value.clone())).collect();
         let axes: Vec<Vec<(String, Value)>> = axes.iter().map(pairs).collect();
         let names = |workload: &Workload| workload.roles.iter().map(|role| role.name.clone()).collect::<Vec<_>>();
@@ -228,6 +233,8 @@ mod tests {
         assert_ne!(all[0].scenario_hash, all[7].scenario_hash);
         let rr = Policy::find(&PolicySpec::parse("rr").unwrap()).unwrap();
         assert_eq!(all[1].policy(&rr).unwrap().label, "rr:quantum=2ms");
+        let twice = Variant::all(&scenario, &[axis("machine.cpus=2,4"), axis("machine.cpus=1,2")]).unwrap_err();
+        assert!(twice.to_string().contains("`machine.cpus` is varied twice: name it once"), "{twice}");
         let none = Variant::all(&scenario, &[]).unwrap();
         assert!(none.len() == 1 && none[0].name().is_empty());
     }

@@ -206,9 +206,10 @@ pub struct SharedArgs {
     /// Where it runs; `compare` takes a list, as in sim,host
     #[arg(long, value_parser = venue_names(), default_value = "sim", value_delimiter = ',', value_name = "VENUE")]
     pub venue: Vec<VenueName>,
-    /// What tasks compute on a real machine: fibonacci, fft, pi, spin, memory or memory:SIZE (as in memory:8MiB)
-    #[arg(long, value_name = "LOAD", default_value = "spin")]
-    pub load: Algorithm,
+    /// What tasks compute on a real machine: fibonacci, fft, pi, spin, memory or memory:SIZE (as in memory:8MiB); by
+    /// default spin
+    #[arg(long, value_name = "LOAD")]
+    pub load: Option<Algorithm>,
     /// The kernel of a virtual machine: debian:11, 12, 13, 13-backports or testing, host, or a path; by default
     /// 13-backports, which runs policies, and 12 for the kernel's own scheduler alone
     #[arg(long, value_name = "KERNEL")]

@@ -2,14 +2,14 @@
 
 use crate::args::{ExecutorName, SharedArgs};
 use crate::failure::{self, Failure};
-use crate::{files, interrupt, kept, output, progress};
+use crate::{files, interrupt, kept, meant, output, progress};
 use schedlab_campaign::{Axis, Cache, Place, RunSet, Runner, threads};
 use schedlab_catalogue as catalogue;
 use schedlab_job::{Done, Job, Options};
 use schedlab_model::scenario::{MachineFile, Scenario, Text};
 use schedlab_model::time::Time;
 use schedlab_policy::PolicySpec;
-use schedlab_venue::{Executor, Monitor, Policy, PolicyFailure, VenueError, VenueName, Wall};
+use schedlab_venue::{Algorithm, Executor, Monitor, Policy, PolicyFailure, VenueError, VenueName, Wall};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -34,7 +34,8 @@ pub fn find(args: &SharedArgs, specs: &[PolicySpec], more: More) -> Result<Job, 
     let mut scenario = scenario(args)?;
     scenario.run.calls |= more.calls;
     let policies = policies(args, specs)?;
-    let (vary, options) = (more.vary.clone(), options(args, more));
+    meant::refuse_varied(args, &more.vary)?;
+    let (vary, options) = (more.vary.clone(), options(args, &policies, more)?);
     Ok(Job::new(scenario, &vary, policies, options)?)
 }
 
@@ -47,11 +48,14 @@ pub fn policies(args: &SharedArgs, specs: &[PolicySpec]) -> Result<Vec<Policy>, 
     Ok(policies)
 }
 
-/// How runs are made, by the flags.
-pub fn options(args: &SharedArgs, more: More) -> Options {
+/// How runs of these policies are made, by the flags. Each flag means something in one of the venues.
+pub fn options(args: &SharedArgs, policies: &[Policy], more: More) -> Result<Options, Failure> {
+    meant::refuse_shared(args)?;
+    meant::refuse_executor(args, policies)?;
     let SharedArgs { kernel, engine, load, .. } = args;
-    let place = |name: &VenueName| Place::new(*name, kernel.as_deref(), *engine).computing(*load);
-    Options {
+    let load = load.unwrap_or(Algorithm::Spin);
+    let place = |name: &VenueName| Place::new(*name, kernel.as_deref(), *engine).computing(load);
+    Ok(Options {
         places: args.venue.iter().map(place).collect(),
         seed: args.seed,
         runs: args.runs,
@@ -61,7 +65,7 @@ pub fn options(args: &SharedArgs, more: More) -> Options {
         traces: more.traces,
         listens: args.report.is_some(),
         perturb: more.perturb,
-    }
+    })
 }
 
 /// Makes the runs, or takes those that a cache knows.

@@ -9,6 +9,7 @@ mod files;
 mod interrupt;
 mod job;
 mod kept;
+mod meant;
 mod output;
 mod page;
 mod progress;

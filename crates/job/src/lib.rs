@@ -102,8 +102,12 @@ impl Job {
     ///
     /// # Errors
     ///
-    /// The scenario says something that cannot be, or what is varied does not fit.
+    /// The scenario says something that cannot be, what is varied does not fit, or a venue is named twice.
     pub fn new(scenario: Scenario, vary: &[Axis], policies: Vec<Policy>, options: Options) -> Result<Job, VenueError> {
+        let names: Vec<VenueName> = options.places.iter().map(|place| place.name).collect();
+        if let Some((_, twice)) = names.iter().enumerate().find(|(index, name)| names[..*index].contains(name)) {
+            return Err(VenueError::Twice(twice.name()));
+        }
         Ok(Job { variants: Variant::all(&scenario, vary)?, scenario, policies, options })
     }
 

@@ -73,6 +73,9 @@ pub enum VenueError {
         /// What is missing, and what to do about it.
         why: String,
     },
+    /// A venue is in a list of venues twice.
+    #[error("the venue `{0}` is named twice: name it once")]
+    Twice(&'static str),
     /// The tasks could not be run on this machine.
     #[error(transparent)]
     Load(#[from] LoadError),
@@ -189,6 +192,7 @@ impl VenueError {
             | VenueError::NoParameters { .. }
             | VenueError::Program { .. }
             | VenueError::NotHere { .. }
+            | VenueError::Twice(_)
             | VenueError::Failed(RunFailure::OnlyWarmup { .. })
             | VenueError::Load(LoadError::Refused(_) | LoadError::Standstill(_))
             | VenueError::Object { .. } => false,

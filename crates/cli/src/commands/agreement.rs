@@ -3,7 +3,7 @@
 use super::calibrate;
 use crate::args::AgreementArgs;
 use crate::failure::{self, Failure};
-use crate::{export, files, interrupt, kept, output, page, progress};
+use crate::{export, files, interrupt, kept, meant, output, page, progress};
 use schedlab_agreement::{Agreement, Cell, CellReport, Counts, Options, Pair, PlanError, Subject, carry_out, plan};
 use schedlab_campaign::{Runner, threads};
 use schedlab_catalogue as catalogue;
@@ -86,6 +86,8 @@ fn check_files(args: &AgreementArgs) -> Result<(), Failure> {
 }
 
 fn options(args: &AgreementArgs) -> Result<Options, Failure> {
+    let guests = [("--kernel", args.kernel.is_some()), ("--engine", args.engine.is_some())];
+    meant::refuse_of_guests(&guests, &[args.venue])?;
     let max_seeds = args.max_seeds.unwrap_or(args.seeds);
     if max_seeds < args.seeds {
         return Err(Failure::Input(format!(

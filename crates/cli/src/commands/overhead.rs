@@ -3,7 +3,7 @@
 
 use crate::args::{OverheadArgs, TaskKind};
 use crate::failure::{self, Failure};
-use crate::{export, interrupt, output, progress};
+use crate::{export, interrupt, meant, output, progress};
 use schedlab_campaign::{Runner, threads};
 use schedlab_model::scenario::{Notation, Scenario};
 use schedlab_model::time::Time;
@@ -25,6 +25,7 @@ const COMPUTATIONS: u32 = 208_000;
 /// Measures and prints.
 pub fn run(args: OverheadArgs) -> Result<(), Failure> {
     export::check(&args.export)?;
+    meant::refuse_of_guests(&[("--kernel", args.kernel.is_some())], &[args.venue])?;
     let text = study(&args);
     let parsed = Study::parse(&text, NAME)?;
     let none = |name: &str| -> Result<Scenario, String> { Err(format!("there is no scenario `{name}`")) };

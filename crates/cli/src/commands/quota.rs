@@ -21,7 +21,7 @@ pub fn run(args: QuotaArgs) -> Result<(), Failure> {
     let scenario = job::scenario(&args.shared)?;
     let source = Listing::file(&format!("{}.toml", scenario.name), &scenario.to_toml());
     let question = Question::new(scenario, args.wanted()).map_err(failed)?;
-    let mut options = job::options(&args.shared, More::default());
+    let mut options = job::options(&args.shared, &policies, More::default())?;
     // The page shows the curve, and no run of it.
     (options.listens, options.costs) = (false, false);
     let monitor = Arc::new(Monitor::default());

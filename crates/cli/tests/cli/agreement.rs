@@ -126,6 +126,10 @@ fn what_cannot_be_judged_is_one_line() {
             &["--policy", "cfs@debian:12", "--venue", "host"],
             "to compare with the kernel that runs here, write POLICY@kernel",
         ),
+        (
+            &["--policy", "rr@kernel", "--venue", "host", "--kernel", "debian:12"],
+            "--kernel is for --venue vm and has no effect in host",
+        ),
         (&["--policy", "kernel"], "policy kernel cannot be run in the venue `sim`"),
         (&["--policy", "ps"], "policy ps cannot be run in the venue `vm`"),
         (&["--policy", "rr", "--max-seeds", "2"], "--max-seeds 2 is less than the 3 seeds"),

@@ -70,6 +70,52 @@ fn venues_say_what_they_cannot_run() {
     run(&["--policy", "rr", "--machine", "bad-machine.toml"], &["bad-machine.toml:2:10", "no unit"]);
 }
 
+/// What no venue of a run looks at would be a setting that was not applied.
+#[test]
+fn options_that_mean_nothing_where_it_runs_are_refused() {
+    let lab = Lab::with_small();
+    let in_sim: [(&[&str], &str); 4] = [
+        (&["--kernel", "debian:12"], "--kernel is for --venue vm and has no effect in sim"),
+        (&["--engine", "qemu"], "--engine is for --venue vm and"),
+        (&["--no-costs"], "--no-costs is for --venue vm and"),
+        (&["--load", "fft"], "--load is for --venue host and --venue vm and has no effect in sim"),
+    ];
+    for (options, part) in in_sim {
+        refused(&lab, &[&["run", "small.toml", "--policy", "rr"], options].concat(), 2, &[part, "leave it out"]);
+    }
+    lab.write("machine.toml", "[costs]\nswitch = \"1us\"\n");
+    let on_host =
+        [&["--tick", "4ms"][..], &["--machine", "machine.toml"], &["--executor", "machine"], &["--unchecked"]];
+    for options in on_host {
+        let run = ["run", "small.toml", "--policy", "kernel", "--venue", "host"];
+        let part = format!("{} is for --venue sim and has no effect in host", options[0]);
+        refused(&lab, &[&run[..], options].concat(), 2, &[&part]);
+    }
+    let ideal = ["run", "small.toml", "--policy", "ps", "--executor", "machine"];
+    refused(&lab, &ideal, 2, &["--executor is for policies with a BPF program and has no effect on ps"]);
+    let overhead = lab.run(&["overhead", "--kernel", "debian:12"]);
+    assert_eq!(overhead.code, Some(2));
+    assert!(overhead.err.contains("--kernel is for --venue vm and has no effect in host"), "{}", overhead.err);
+}
+
+#[test]
+fn what_is_named_twice_or_never_used_is_refused() {
+    let lab = Lab::with_small();
+    let twice = "`machine.cpus` is varied twice: name it once";
+    let cases: [(&[&str], &str); 5] = [
+        (&["compare", "--vary", "machine.cpus=2,4", "--vary", "machine.cpus=1,2"], twice),
+        (&["compare", "--cpus", "3", "--vary", "machine.cpus=2,4"], "--cpus is never used: --vary machine.cpus"),
+        (&["compare", "--tick", "4ms", "--vary", "machine.hz=100,250"], "--tick is never used: --vary machine.hz"),
+        (&["compare", "--duration", "1s", "--vary", "run.duration=1s,2s"], "--duration is never used"),
+        (&["compare", "--venue", "sim,sim"], "the venue `sim` is named twice"),
+    ];
+    for (args, part) in cases {
+        let output = lab.run(&[&args[..1], &["small.toml", "--policy", "rr"], &args[1..]].concat());
+        assert_eq!((output.code, output.out.as_str()), (Some(2), ""), "{args:?}: {output:?}");
+        assert!(output.err.contains(part), "{args:?}: {}", output.err);
+    }
+}
+
 #[test]
 fn real_programs_are_not_simulated() {
     let text = "name = \"p\"\n[machine]\ncpus = 1\n[[task]]\nname = \"p\"\ncommand = [\"true\"]\n[run]\n";
