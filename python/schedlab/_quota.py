@@ -39,7 +39,8 @@ class Limits(Shown):
         (nanoseconds; the quota is null without a limit), ``value_ns`` (the statistic of the response times, as the mean
         over the runs), ``low_ns`` and ``high_ns`` (the ends of its 95 % interval; null with one run),
         ``throttled_frac`` (the part of the periods that were throttled; null where the policy does not count them),
-        ``used_cpus`` (CPUs that the control group used), and ``meets`` (whether the target is kept).
+        ``used_cpus`` (CPUs that the control group used), ``overloaded`` (whether requests come faster than they end),
+        and ``meets`` (whether the target is kept).
         """
         return self._limits.points()
 

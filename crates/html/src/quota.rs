@@ -184,6 +184,7 @@ mod tests {
             high_ns: Some(value_ms * 1.1e6),
             throttled_frac: Some(0.25),
             used_cpus: 0.5,
+            overloaded: false,
             meets: value_ms < 18.0,
         }
     }

@@ -22,7 +22,7 @@ use schedlab_venue::{Algorithm, EngineSpec};
 use serde_json::json;
 
 /// The columns of the table of points.
-const POINTS: [(&str, Kind); 11] = [
+const POINTS: [(&str, Kind); 12] = [
     ("policy", Kind::Word),
     ("weight", Kind::Whole),
     ("quota_ns", Kind::Whole),
@@ -33,6 +33,7 @@ const POINTS: [(&str, Kind); 11] = [
     ("high_ns", Kind::Number),
     ("throttled_frac", Kind::Number),
     ("used_cpus", Kind::Number),
+    ("overloaded", Kind::Truth),
     ("meets", Kind::Truth),
 ];
 

@@ -94,7 +94,7 @@ pub struct Point {
     pub period_ns: u64,
     /// Its burst.
     pub burst_ns: u64,
-    /// The statistic, as the mean over the runs.
+    /// The statistic, as the mean over the runs. Requests that are still open count with their age where that makes it longer.
     pub value_ns: f64,
     /// The lower end of the 95 % interval over the runs; absent with one run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -107,7 +107,10 @@ pub struct Point {
     pub throttled_frac: Option<f64>,
     /// CPUs that the control group used on average.
     pub used_cpus: f64,
-    /// Whether the upper end of the interval, or with one run the value, is within the target.
+    /// Whether requests come faster than they end, so that more and more are open. That meets no target.
+    #[serde(default)]
+    pub overloaded: bool,
+    /// Whether the upper end of the interval, or with one run the value, is within the target, and it is not overloaded.
     pub meets: bool,
 }
 
@@ -126,9 +129,18 @@ impl Point {
         self.quota_ns.map(|quota| quota as f64 / self.period_ns as f64)
     }
 
-    /// Whether it misses the target for sure: even the lower end of the interval does.
+    /// Whether it misses the target for sure: it is overloaded, or even the lower end of the interval is above the target.
     fn misses(&self, target_ns: u64) -> bool {
-        self.low_ns.unwrap_or(self.value_ns) > target_ns as f64
+        self.overloaded || self.low_ns.unwrap_or(self.value_ns) > target_ns as f64
+    }
+
+    /// Whether it meets the target, in a word.
+    fn verdict(&self) -> &'static str {
+        match (self.meets, self.overloaded) {
+            (true, _) => "yes",
+            (false, true) => "overloaded",
+            (false, false) => "no",
+        }
     }
 
     /// The interval over the runs; none with one run, or where nothing varied.
@@ -204,7 +216,7 @@ fn table(rows: &[&Point], knob: Knob, statistic: &str, policies: Option<Vec<Stri
         columns.push(numbers("throttled %", &|row| Percent::show(row.throttled_frac)));
     }
     columns.push(numbers("used CPUs", &|row| format!("{:.2}", row.used_cpus)));
-    columns.push(Column::words("met", rows.iter().map(|row| if row.meets { "yes".to_string() } else { "no".into() })));
+    columns.push(Column::words("met", rows.iter().map(|row| row.verdict().to_string())));
     Table::new(columns)
 }
 
@@ -253,7 +265,8 @@ impl Answer {
             }
             None => {
                 let [value] = times_alike([loosest.value_ns]);
-                format!("{target} is not met even {most}: {value}.")
+                let why = if loosest.overloaded { ", and requests come faster than they end" } else { "" };
+                format!("{target} is not met even {most}: {value}{why}.")
             }
         }
     }
@@ -283,7 +296,10 @@ impl Answer {
                 Knob::Limit => limit(missed),
                 Knob::Burst => format!("A burst of {}", Time(missed.burst_ns)),
             };
-            text += &format!(" {setting} misses the target.");
+            text += &match missed.overloaded {
+                true => format!(" {setting} is too little in the long run: requests come faster than they end."),
+                false => format!(" {setting} misses the target."),
+            };
         }
         text
     }
@@ -336,6 +352,7 @@ mod tests {
             high_ns: Some(value_ms * 1.1e6),
             throttled_frac: quota_ms.map(|_| 0.25),
             used_cpus: 0.5,
+            overloaded: false,
             meets,
         }
     }
@@ -372,6 +389,11 @@ mod tests {
             "p99 ≤ 20ms needs a limit of 70ms/100ms: 0.70 CPUs, of which 0.50 are used. 50ms/100ms misses the target.";
         // At 60 ms the interval goes from 18.9 to 23.1 ms: that decides nothing.
         assert_eq!(conclusion, expected);
+        let mut overloaded = answer.clone();
+        overloaded.policies[0].points[1].overloaded = true;
+        let conclusion = overloaded.conclusion(&overloaded.policies[0]);
+        assert!(conclusion.ends_with("60ms/100ms is too little in the long run: requests come faster than they end."));
+        assert!(overloaded.show(Style::PLAIN).lines().any(|line| line.ends_with("overloaded")));
         let text = answer.show(Style::PLAIN);
         assert!(text.contains("p99 of the responses of `server`") && text.contains("95 % interval"), "{text}");
         let last = text.lines().find(|line| line.starts_with("none")).unwrap();

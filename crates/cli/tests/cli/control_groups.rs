@@ -71,6 +71,27 @@ fn the_least_limit_that_keeps_a_target_is_found() {
     }
 }
 
+/// The service needs 1.2 CPUs. Under less its requests pile up, and no response time of a short run shows how long they take.
+#[test]
+fn a_limit_under_which_requests_pile_up_meets_no_target() {
+    let lab = Lab::new();
+    for target in ["p99=1s", "p99=1000s"] {
+        let args = ["quota", "container-limit", "--control-group", "service", "--target", target, "--duration", "3s"];
+        let answer = lab.json(&[&args[..], &["--json", "--quiet"]].concat());
+        let curve = &answer["policies"][0];
+        let need = 1e8 * curve["loosest"]["used_cpus"].as_f64().unwrap();
+        let least = curve["least_quota_ns"].as_u64().unwrap();
+        assert!(least as f64 >= need && least as f64 <= 1.1 * need, "{target}: {least} for {need}");
+        for point in curve["points"].as_array().unwrap() {
+            let is_enough = point["quota_ns"].as_u64().unwrap() as f64 >= need;
+            assert_eq!(point["overloaded"], !is_enough, "{target}: {point}");
+        }
+        let words = lab.out(&args).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains("is too little in the long run: requests come faster than they end."), "{words}");
+        assert!(words.contains(" overloaded "), "{words}");
+    }
+}
+
 /// The least weight that keeps a target is one from which on all do, and a burst of nothing is enough for a loose one.
 #[test]
 fn the_least_weight_and_the_least_burst_are_found() {

@@ -1,7 +1,9 @@
 //! The least limit, weight or burst of a control group that keeps a target of response times.
 
+mod judge;
 mod ladder;
 
+use self::judge::Requests;
 use crate::{Done, Job, Options};
 use schedlab_campaign::Runner;
 use schedlab_model::control_group::{Bandwidth, DEFAULT_PERIOD, MIN_QUOTA};
@@ -9,7 +11,7 @@ use schedlab_model::ids::ControlGroupId;
 use schedlab_model::outcome::Outcome;
 use schedlab_model::scenario::{Notation, Scenario, did_you_mean};
 use schedlab_model::time::Time;
-use schedlab_model::workload::Workload;
+use schedlab_model::workload::{Role, Step, Workload};
 use schedlab_report::quota::{Answer, Curve, Knob, Point, SCHEMA};
 use schedlab_venue::{Policy, VenueError};
 use std::str::FromStr;
@@ -86,6 +88,8 @@ pub struct Question {
     /// The limit that the scenario has.
     limit: Bandwidth,
     machine_cpus: u32,
+    /// Whether all work of the control group comes from outside, whether or not it keeps up with it.
+    is_open: bool,
 }
 
 /// What is searched for in one search, in whole numbers of a unit.
@@ -138,7 +142,8 @@ impl Question {
             ));
         }
         let machine_cpus = workload.machine.cpus();
-        Ok(Question { wanted, scenario, path, role, limit, machine_cpus })
+        let is_open = inside(&workload, id).all(|role| comes_from_outside(role, &workload));
+        Ok(Question { wanted, scenario, path, role, limit, machine_cpus, is_open })
     }
 
     /// Searches under each policy.
@@ -168,14 +173,19 @@ impl Question {
     /// Tries settings under a policy.
     fn search(&self, policy: &Policy, options: &Options, runner: &Runner) -> Result<Curve, QuotaError> {
         self.refuse_without_operation(policy)?;
-        let point = |setting| self.point(setting, policy, options, runner);
-        let loosest = point(None)?;
+        let point = |setting, demand_cpus| {
+            let (done, weight, limit) = self.carry_out(setting, policy, options, runner)?;
+            self.read(done, weight, limit, demand_cpus)
+        };
+        let loosest = point(None, None)?;
+        // Tasks that always have work use any quota; what comes from outside has to be done.
+        let demand_cpus = Some(loosest.used_cpus).filter(|_| self.is_open && self.wanted.search == Knob::Limit);
         let ladder = self.ladder(loosest.used_cpus);
         let mut settings = if loosest.meets { ladder::grid(ladder.least, ladder.most) } else { Vec::new() };
         let (mut points, mut tried) = (Vec::new(), Vec::<ladder::Tried>::new());
         while !settings.is_empty() {
             for setting in &settings {
-                match point(Some(setting * ladder.unit)) {
+                match point(Some(setting * ladder.unit), demand_cpus) {
                     Ok(point) => {
                         tried.push((*setting, point.meets));
                         points.push(point);
@@ -276,17 +286,16 @@ impl Question {
     }
 
     /// Runs with a setting, or with as much as can be given.
-    fn point(
+    fn carry_out(
         &self,
         setting: Option<u64>,
         policy: &Policy,
         options: &Options,
         runner: &Runner,
-    ) -> Result<Point, QuotaError> {
+    ) -> Result<(Done, Option<u32>, Bandwidth), QuotaError> {
         let (scenario, weight, limit) = self.with(setting)?;
         let job = Job::new(scenario, &[], vec![policy.clone()], options.clone())?;
-        let done = job.run(&job.shares()?, runner)?;
-        self.read(done, weight, limit)
+        Ok((job.run(&job.shares()?, runner)?, weight, limit))
     }
 
     /// The scenario with a setting, its weight where that is searched for, and its limit.
@@ -320,7 +329,14 @@ impl Question {
         }
     }
 
-    fn read(&self, done: Done, weight: Option<u32>, limit: Bandwidth) -> Result<Point, QuotaError> {
+    /// What came of a setting. `demand_cpus` is what the tasks need on average, where they need the same under any setting.
+    fn read(
+        &self,
+        done: Done,
+        weight: Option<u32>,
+        limit: Bandwidth,
+        demand_cpus: Option<f64>,
+    ) -> Result<Point, QuotaError> {
         if done.interrupted {
             return Err(QuotaError::Stopped);
         }
@@ -337,18 +353,23 @@ impl Question {
         };
         let limited = outcome.control_groups().into_iter().find(|group| group.path == self.path);
         let of = |path: &str| limited.and_then(|group| group.metrics.get(path));
-        let high = value.interval.map_or(value.number, |interval| interval.high);
+        let requests = Requests::of(role.metrics);
+        let least = requests.least(&self.wanted.target.statistic);
+        let high = value.interval.map_or(value.number, |interval| interval.high).max(least);
+        let limit_cpus = limit.quota.map(|quota| quota.ns() as f64 / limit.period.ns() as f64);
+        let overloaded = requests.pile_up() || demand_cpus.zip(limit_cpus).is_some_and(|(need, limit)| need > limit);
         Ok(Point {
             weight,
             quota_ns: limit.quota.map(Time::ns),
             period_ns: limit.period.ns(),
             burst_ns: limit.burst.ns(),
-            value_ns: value.number,
-            low_ns: value.interval.map(|interval| interval.low),
-            high_ns: value.interval.map(|interval| interval.high),
+            value_ns: value.number.max(least),
+            low_ns: value.interval.map(|interval| interval.low.max(least)),
+            high_ns: value.interval.map(|_| high),
             throttled_frac: of("nr_throttled").zip(of("nr_periods")).map(|(some, all)| some / all.max(1.0)),
             used_cpus: of("usage_share").unwrap_or(0.0) * f64::from(outcome.scenario().cpus),
-            meets: high <= self.wanted.target.bound.ns() as f64,
+            overloaded,
+            meets: !overloaded && high <= self.wanted.target.bound.ns() as f64,
         })
     }
 }
@@ -378,11 +399,24 @@ fn group(workload: &Workload, wanted: Option<&str>) -> Result<(ControlGroupId, S
     Ok((id.ok_or_else(none)?, path.to_string()))
 }
 
+/// The roles that begin in a control group or below it.
+fn inside(workload: &Workload, group: ControlGroupId) -> impl Iterator<Item = &Role> {
+    let tree = &workload.control_groups;
+    workload.roles.iter().filter(move |role| tree.upward(role.control.begin).any(|above| above == group))
+}
+
+/// Whether a role's work comes from outside of the machine: its tasks arrive, or take the messages of a source.
+fn comes_from_outside(role: &Role, workload: &Workload) -> bool {
+    let is_fed = |step: &Step| match step {
+        Step::Recv(channel, _) => workload.sources.iter().any(|source| source.channel == *channel),
+        _ => false,
+    };
+    role.birth.arrives() || role.program.steps.iter().any(is_fed)
+}
+
 /// The role whose responses count.
 fn role(workload: &Workload, group: ControlGroupId, path: &str, wanted: Option<&str>) -> Result<String, QuotaError> {
-    let tree = &workload.control_groups;
-    let inside = workload.roles.iter().filter(|role| tree.upward(role.control.begin).any(|above| above == group));
-    let names: Vec<&str> = inside.map(|role| role.name.as_str()).collect();
+    let names: Vec<&str> = inside(workload, group).map(|role| role.name.as_str()).collect();
     let all: Vec<&str> = workload.roles.iter().map(|role| role.name.as_str()).collect();
     let input = |message: String| Err(QuotaError::Input(message));
     let role = match (wanted, names.as_slice()) {
