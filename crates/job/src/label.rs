@@ -66,7 +66,7 @@ pub fn parameters(result: &Outcome) -> Vec<(String, String)> {
     let known = declared(&result.policy().name);
     let text = |(name, value): (&String, &Value)| {
         let declared = known.iter().find(|parameter| parameter.name == *name);
-        (name.clone(), shown(declared, value))
+        (name.clone(), Parameter::shown(declared, value))
     };
     result.policy().parameters.iter().map(text).collect()
 }
@@ -76,17 +76,6 @@ fn declared(name: &str) -> Vec<Parameter> {
     let found = PolicySpec::parse(name).ok().and_then(|spec| Policy::find(&spec).ok());
     let needs = found.as_ref().and_then(inspect).and_then(Result::ok);
     needs.map_or(Vec::new(), |needs| needs.parameters)
-}
-
-fn shown(declared: Option<&Parameter>, value: &Value) -> String {
-    match (declared, value) {
-        (Some(parameter), Value::Unsigned(number)) => parameter.show((*number).into()),
-        (Some(parameter), Value::Signed(number)) => parameter.show((*number).into()),
-        (_, Value::Unsigned(number)) => number.to_string(),
-        (_, Value::Signed(number)) => number.to_string(),
-        (_, Value::Flag(flag)) => flag.to_string(),
-        (_, Value::Text(text)) => text.clone(),
-    }
 }
 
 fn count(policies: &[Named], name: &str) -> usize {

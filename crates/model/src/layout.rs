@@ -3,6 +3,7 @@
 //! A scenario's [`Topology`] is regular. A real machine need not be: CPUs may be offline, cores may differ, and the
 //! threads of a core may have numbers that are far apart.
 
+use crate::count::counted;
 use crate::ids::CpuId;
 use crate::machine::{Machine, Topology};
 use crate::time::Time;
@@ -101,11 +102,10 @@ impl Layout {
 
     /// How many there are of each: `8 CPUs in 4 cores, 1 last-level cache and 1 node`.
     pub fn in_words(&self) -> String {
-        let of = |count: u32, one: &str| format!("{count} {one}{}", if count == 1 { "" } else { "s" });
         let (cores, llcs) = (self.count(|place| place.core), self.count(|place| place.llc));
         let nodes = self.count(|place| place.node);
-        let parts = [of(self.cpus(), "CPU"), of(cores, "core"), of(llcs, "last-level cache"), of(nodes, "node")];
-        let [cpus, cores, llcs, nodes] = parts;
+        let [cpus, cores] = [counted(self.cpus(), "CPU"), counted(cores, "core")];
+        let [llcs, nodes] = [counted(llcs, "last-level cache"), counted(nodes, "node")];
         format!("{cpus} in {cores}, {llcs} and {nodes}")
     }
 

@@ -7,6 +7,7 @@
 pub mod amount;
 pub mod control_group;
 pub mod costs;
+pub mod count;
 pub mod cpuset;
 pub mod distribution;
 pub mod fact;

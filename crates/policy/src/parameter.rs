@@ -5,6 +5,8 @@
 
 use crate::{known, value};
 use schedlab_model::fact::{Fact, Form};
+use schedlab_model::result;
+use schedlab_model::scenario::nanoseconds;
 
 /// A `const volatile` global as it is in an object.
 #[derive(Clone, Copy, Debug)]
@@ -223,9 +225,9 @@ impl Parameter {
         match (self.kind, self.unit) {
             (Kind::Other, _) => Err(format!("it is a `{}`, which cannot be set from a text", self.c_type)),
             (Kind::Boolean, _) => value::boolean(text),
-            (_, Unit::Nanoseconds) => value::time_ns(text),
+            (_, Unit::Nanoseconds) => nanoseconds(text),
             // A foreign object says no units; many say them in the name.
-            _ if self.name.ends_with("_ns") => value::integer(text).or_else(|_| value::time_ns(text)),
+            _ if self.name.ends_with("_ns") => value::integer(text).or_else(|_| nanoseconds(text)),
             _ => value::integer(text),
         }
     }
@@ -249,6 +251,19 @@ impl Parameter {
             (None, Kind::Other, _) => self.c_type.clone(),
             (None, _, Unit::Nanoseconds) => value::show_time(value),
             _ => value.to_string(),
+        }
+    }
+
+    /// A value in a result, as a user would write it. Without a declaration nothing is known of its unit.
+    pub fn shown(declared: Option<&Parameter>, value: &result::Parameter) -> String {
+        use result::Parameter::{Flag, Signed, Text, Unsigned};
+        match (declared, value) {
+            (Some(parameter), Unsigned(number)) => parameter.show((*number).into()),
+            (Some(parameter), Signed(number)) => parameter.show((*number).into()),
+            (_, Unsigned(number)) => number.to_string(),
+            (_, Signed(number)) => number.to_string(),
+            (_, Flag(flag)) => flag.to_string(),
+            (_, Text(text)) => text.clone(),
         }
     }
 
@@ -335,6 +350,8 @@ mod tests {
             ("100ms", "How long, at most = or so.")
         );
         assert_eq!(quantum.parse("10ms"), plain(10_000_000));
+        // The units are those of options and scenarios.
+        assert_eq!(quantum.parse("0.1min"), plain(6_000_000_000));
         assert_eq!(quantum.encode(10_000_000), 10_000_000_u64.to_le_bytes());
     }
 
@@ -378,7 +395,8 @@ mod tests {
     fn values_out_of_range_or_without_unit_are_refused() {
         let tag = "parameter unit=ns range=1us..10s";
         let quantum = one("quantum", "u64", &[0; 8], tag).unwrap();
-        for (text, part) in [("5", "write 5ms"), ("11s", "outside of 1us to 10s"), ("0ms", "outside"), ("ten", "")] {
+        for (text, part) in [("5", "write \"5ms\""), ("11s", "outside of 1us to 10s"), ("0ms", "outside"), ("ten", "")]
+        {
             let error = quantum.parse(text).unwrap_err().to_string();
             assert!(error.starts_with("parameter `quantum`: ") && error.contains(part), "{error}");
         }

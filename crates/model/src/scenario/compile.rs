@@ -274,7 +274,7 @@ fn run(run: &Run, infos: &[RoleInfo], at: &At) -> Result<workload::Run, Fault> {
             return Err(at.key("duration").fault("a run of no length: write a longer time, as \"60s\""));
         }
         Some(duration) if duration.0 > Time::LATEST => {
-            return Err(at.key("duration").fault(format!("no run is so long: at most {}", Time::LATEST)));
+            return Err(at.key("duration").fault("no run is this long: the longest is 146 years"));
         }
         Some(duration) => duration.0,
         None => {

@@ -55,8 +55,12 @@ impl ScenarioError {
 
     /// An error of the reader of TOML, in words of ours.
     pub fn of_toml(origin: &str, text: &str, error: &toml::de::Error) -> ScenarioError {
-        let byte = error.span().map_or(0, |span| span.start);
-        ScenarioError::at_byte(origin, text, byte, with_remedy(error.message()))
+        let span = error.span().unwrap_or_default();
+        let message = match text.get(span.clone()).filter(|_| error.message() == "duplicate key") {
+            Some(key) => format!("`{key}` is there twice: leave one of them out"),
+            None => with_remedy(error.message()),
+        };
+        ScenarioError::at_byte(origin, text, span.start, message)
     }
 
     /// An error of a file as a whole.
@@ -284,6 +288,15 @@ mod tests {
         assert_eq!(step.fault("m").located("f", None).to_string(), "f: task[1].loop[0]: m");
         assert_eq!(root.fault("m").located("f", None).to_string(), "f: m");
         assert_eq!(ScenarioError::at_path("f", text, "task[1].loop[0].compute", "m").position, Some((7, 15)));
+    }
+
+    #[test]
+    fn a_key_that_is_there_twice_is_named() {
+        for text in ["name = \"x\"\nname = \"y\"\n", "[run]\nseed = 1\nname = 2\nname = 3\n"] {
+            let error = toml::from_str::<toml::Table>(text).unwrap_err();
+            let told = ScenarioError::of_toml("f", text, &error).to_string();
+            assert!(told.ends_with(": `name` is there twice: leave one of them out"), "{told}");
+        }
     }
 
     #[test]

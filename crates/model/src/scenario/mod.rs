@@ -37,7 +37,7 @@ pub use list::{OneOrMany, combinations};
 pub use machine_file::MachineFile;
 pub use notation::{Notation, Text};
 pub use origin::Origin;
-pub use quantity::Picoseconds;
+pub use quantity::{Picoseconds, nanoseconds};
 pub use recorded::{Recorded, step as recorded_step};
 pub use runtimes::{Conversion, Kubernetes, MilliCpus, Percentage, Systemd, UnitWeight};
 pub use source::Source;

@@ -25,7 +25,7 @@ impl Notation for Time {
     const PATTERN: &'static str = r"^\s*[0-9]+(\.[0-9]+)?\s*(ns|us|µs|μs|ms|s|min)\s*$";
 
     fn read(text: &str) -> Result<Time, String> {
-        quantity(text, 1, "nanoseconds").map(Time)
+        quantity(text, 1, "nanoseconds").and_then(|ns| limited(text, ns)).map(Time)
     }
 
     fn write(&self) -> String {
@@ -43,7 +43,7 @@ impl Notation for Picoseconds {
     const PATTERN: &'static str = r"^\s*[0-9]+(\.[0-9]+)?\s*(ps|ns|us|µs|μs|ms|s|min)\s*$";
 
     fn read(text: &str) -> Result<Picoseconds, String> {
-        quantity(text, 1_000, "picoseconds").map(Picoseconds)
+        quantity(text, 1_000, "picoseconds").and_then(|ps| limited(text, ps)).map(Picoseconds)
     }
 
     fn write(&self) -> String {
@@ -112,8 +112,27 @@ fn without_unit(number: &dyn fmt::Display) -> String {
     format!("the time {number} has no unit: write \"{number}ms\" (units: ns, us, ms, s, min)")
 }
 
+/// A time in nanoseconds that may be longer than any run, as a parameter of a policy can be.
+///
+/// # Errors
+///
+/// It is no time.
+pub fn nanoseconds(text: &str) -> Result<i128, String> {
+    let ns = quantity(text, 1, "nanoseconds")?;
+    i128::try_from(ns).map_err(|_| too_long(text))
+}
+
+/// Up to the largest signed number: longer times would overflow when they are added up.
+fn limited(text: &str, value: u128) -> Result<u64, String> {
+    u64::try_from(value).ok().filter(|&n| n <= i64::MAX as u64).ok_or_else(|| too_long(text))
+}
+
+fn too_long(text: &str) -> String {
+    format!("the time `{}` is too long: the longest is 292 years", text.trim())
+}
+
 /// A decimal number with a unit, in nanoseconds times `scale`, which must come out whole.
-fn quantity(text: &str, scale: u64, whole: &str) -> Result<u64, String> {
+fn quantity(text: &str, scale: u64, whole: &str) -> Result<u128, String> {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = (&text[..end], text[end..].trim_start());
@@ -130,26 +149,21 @@ fn quantity(text: &str, scale: u64, whole: &str) -> Result<u64, String> {
         None if unit.is_empty() => return Err(without_unit(&number)),
         None => return Err(format!("`{unit}` in `{text}` is not a unit of time; use ns, us, ms, s or min")),
     };
-    exact(integer, fraction, length, whole).map_err(|problem| format!("the time `{text}` {problem}"))
+    match exact(integer, fraction, length) {
+        Some(value) => value.ok_or_else(|| too_long(text)),
+        None => Err(format!("the time `{text}` is not a whole number of {whole}")),
+    }
 }
 
-/// `integer.fraction` × `length`, if that is whole and not too long for any run.
-fn exact(integer: &str, fraction: &str, length: u64, whole: &str) -> Result<u64, String> {
+/// `integer.fraction` × `length`, if that is whole; the inner value is missing where there is no number for it.
+fn exact(integer: &str, fraction: &str, length: u64) -> Option<Option<u128>> {
     let fraction = fraction.trim_end_matches('0');
     // More digits than this cannot be whole, and 10^19 still fits.
-    let inexact = || format!("is not a whole number of {whole}");
-    let power = u32::try_from(fraction.len()).ok().filter(|&n| n < 19).ok_or_else(inexact)?;
-    let product = fraction.parse::<u128>().unwrap_or(0) * length as u128;
+    let power = u32::try_from(fraction.len()).ok().filter(|&n| n < 19)?;
+    let product = fraction.parse::<u128>().unwrap_or(0) * u128::from(length);
     let divisor = 10u128.pow(power);
-    if !product.is_multiple_of(divisor) {
-        return Err(inexact());
-    }
-    // The largest signed number: longer times would overflow when they are added up.
-    let value = integer.parse::<u64>().ok().and_then(|n| (n as u128 * length as u128).checked_add(product / divisor));
-    value
-        .and_then(|n| u64::try_from(n).ok())
-        .filter(|&n| n <= i64::MAX as u64)
-        .ok_or_else(|| "is too long: the longest is 292 years".into())
+    let whole = integer.parse::<u128>().ok().and_then(|n| n.checked_mul(u128::from(length)));
+    product.is_multiple_of(divisor).then(|| whole?.checked_add(product / divisor))
 }
 
 fn positive(text: &str, what: &str) -> Result<Time, String> {

@@ -34,7 +34,7 @@ fn unfit_line(name: &str, most: usize) -> Option<String> {
     match (name.chars().find(|&letter| is_hidden(letter)), name.chars().count()) {
         _ if name.trim().is_empty() => Some("the name is empty: write one".into()),
         (Some(letter), _) => {
-            Some(format!("a name has no character that cannot be seen, as {}: leave it out", letter.escape_unicode()))
+            Some(format!("the name has an invisible character, {}: leave it out", letter.escape_unicode()))
         }
         (None, letters) if letters > most => {
             Some(format!("a name of {letters} characters is too long: at most {most} fit"))
@@ -92,7 +92,7 @@ mod tests {
             ("name = \"\\u001b[31mred\"", "f.toml:1:8: this text has a character that cannot be seen, \\u{1b}"),
             ("a = 1\nb = [1, [\"\\u202Ex\"]]", "f.toml:2:10: this text"),
             ("[[t]]\n[[t]]\nx = { y = \"\\u200b\" }", "f.toml:3:11: this text"),
-            ("\"\\u202Ekey\" = 1", "f.toml:1:1: a name has no character that cannot be seen, as \\u{202e}"),
+            ("\"\\u202Ekey\" = 1", "f.toml:1:1: the name has an invisible character, \\u{202e}: leave it out"),
             ("[a.\"b\\u0007\"]\nx = 1", "f.toml:1:4: a name"),
             ("x = '\u{9b}31m'", "f.toml:1:5: this text has a character that cannot be seen, \\u{9b}"),
             ("x = \"one\\rtwo\"", "f.toml:1:5: this text has a character that cannot be seen, \\u{d}"),
