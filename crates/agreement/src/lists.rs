@@ -2,6 +2,7 @@
 
 use crate::figure::Figure;
 use crate::report::{Agreement, CellReport, CellVerdict, Counts, FigureReport, Verdict};
+use schedlab_model::count::counted;
 use std::collections::BTreeMap;
 
 impl Figure {
@@ -53,8 +54,7 @@ impl CellReport {
     /// Which it is.
     pub fn name(&self) -> String {
         let kernel = if self.same_object { format!(" in {}", self.kernel) } else { String::new() };
-        let plural = if self.cpus == 1 { "" } else { "s" };
-        format!("{} under {}{kernel}, {} CPU{plural}", self.scenario, self.policy, self.cpus)
+        format!("{} under {}{kernel}, {}", self.scenario, self.policy, counted(self.cpus, "CPU"))
     }
 
     /// Which it is and what is concluded, in a line.
@@ -80,7 +80,11 @@ impl CellReport {
         let known = self.seeds.len() as f64;
         match self.seeds_to_decide() {
             _ if self.why.is_some() => self.why.clone().unwrap_or_default(),
-            Some(seeds) => format!("{seeds} seeds would decide, or runs {:.1} times as long", f64::from(seeds) / known),
+            Some(seeds) => format!(
+                "{} would decide, or runs {:.1} times as long",
+                counted(seeds, "seed"),
+                f64::from(seeds) / known
+            ),
             None => "no number of seeds up to 10,000 would decide".into(),
         }
     }

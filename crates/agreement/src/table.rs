@@ -2,6 +2,7 @@
 
 use crate::figure::Figure;
 use crate::report::{Agreement, CellReport, Counts, FigureReport};
+use schedlab_model::count::counted;
 use schedlab_report::{Column, Style, Table, wrap};
 
 /// What stands where there is no value.
@@ -91,11 +92,10 @@ impl Agreement {
     /// How many cells there are, and what they have in common.
     pub fn title(&self) -> String {
         let Counts { cells, .. } = self.counts;
-        let plural = if cells == 1 { "" } else { "s" };
         let common = COMMON.iter().filter(|head| !self.differs(column(head)));
         let common = common.filter_map(|head| Some(format!("{head} {}", (column(head).cell)(self.cells.first()?))));
         let copies = format!("copies for each seed {}", self.copies);
-        format!("{cells} cell{plural}: {}", common.chain([copies]).collect::<Vec<_>>().join(", "))
+        format!("{}: {}", counted(cells as u64, "cell"), common.chain([copies]).collect::<Vec<_>>().join(", "))
     }
 
     /// The cells, without the columns that are the same in all.

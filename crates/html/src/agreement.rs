@@ -4,6 +4,7 @@ use crate::document::{Document, Listing, Provenance, Section, TableView};
 use crate::pieces::{applying, row};
 use schedlab_agreement::{Agreement, CellReport, CellVerdict, Counts, List};
 use schedlab_charts::{Axes, Chart, Kind, Row};
+use schedlab_model::count::counted;
 use serde_json::json;
 
 /// How many cells a chart of deviations has at most.
@@ -134,8 +135,7 @@ fn maps(cells: &[CellReport]) -> Vec<Chart> {
         let rows: Vec<Row> = own.iter().filter_map(|cell| mapped(cell)).collect();
         let several = |of: fn(&CellReport) -> &str| own.iter().any(|&cell| of(cell) != of(own[0]));
         let is_map = several(subject) && several(|cell| &cell.policy);
-        let plural = if cpus == 1 { "" } else { "s" };
-        let title = format!("In {kernel}, {cpus} CPU{plural}");
+        let title = format!("In {kernel}, {}", counted(cpus, "CPU"));
         let about = "How far the worst figure is off, in parts of its bound: below 1 it is within. Of several scenarios of a \
              family, the one that is furthest off.";
         let axes = Axes { value: Some("off by, over the bound".into()), middle: Some(1.0), ..Axes::default() };

@@ -5,10 +5,11 @@ use crate::document::{ColumnView, Document, Provenance, Section, TableView};
 use crate::evidence::Heard;
 use crate::pieces;
 use schedlab_charts::{Chart, of_results};
+use schedlab_model::count::counted;
 use schedlab_model::outcome::Outcome;
 use schedlab_model::result::Interval;
 use schedlab_report::comparison::{Comparison, Difference};
-use schedlab_report::result::{each, ran};
+use schedlab_report::result::{each, ran, venues};
 use schedlab_report::{Evidence, Quantity, others};
 
 /// The most rankings that a page shows.
@@ -64,9 +65,8 @@ fn take(charts: &mut Vec<Chart>, id: &str) -> Option<Chart> {
 fn subtitle(comparison: &Comparison) -> String {
     let told = told(comparison);
     let scenario = told[0].scenario();
-    let venues = each(&comparison.results, |result| result.venue().to_string());
     let about = if scenario.about.is_empty() { "" } else { " " };
-    format!("{}{about}{}.", scenario.about, ran(told, &venues))
+    format!("{}{about}{}.", scenario.about, ran(told, &venues(&comparison.results)))
 }
 
 /// Results of which what is said about the scenario is said: of the first, or of all where it is varied.
@@ -180,7 +180,8 @@ fn scenario(result: &Outcome) -> String {
 fn facts(comparison: &Comparison, written: &[Vec<(String, String)>]) -> Vec<(String, String)> {
     let first = &comparison.results[0];
     let told = told(comparison);
-    let machines = each(told, |result| format!("{} CPUs, {}", result.scenario().cpus, result.scenario().topology));
+    let machines =
+        each(told, |result| format!("{}, {}", counted(result.scenario().cpus, "CPU"), result.scenario().topology));
     let mut facts = vec![("scenario".to_string(), each(told, scenario)), ("machine".into(), machines)];
     for (index, (policy, result)) in comparison.policies.iter().zip(&comparison.results).enumerate() {
         let parameters: Vec<String> = match written.get(index) {

@@ -3,6 +3,7 @@
 use crate::document::{Document, Provenance, Section, TableView};
 use crate::pieces::{for_people, row};
 use schedlab_charts::{Axes, Chart, Kind, Row};
+use schedlab_model::count::counted;
 use schedlab_model::metric::Metric;
 use schedlab_model::selector::Selector;
 use schedlab_regression::history::{History, Point, Series};
@@ -33,7 +34,11 @@ pub fn of_history(history: &History, provenance: Provenance) -> Document {
     let tables = if changes.is_empty() { Vec::new() } else { vec![table(&changes)] };
     Document {
         title: "History of gates".into(),
-        subtitle: format!("{} values at {} revisions", all.len(), history.revisions.len()),
+        subtitle: format!(
+            "{} at {}",
+            counted(all.len() as u64, "value"),
+            counted(history.revisions.len() as u64, "revision")
+        ),
         answer: answer(&changes),
         confidence: "A value is marked where it differs from the one at the revision before.".into(),
         sections: vec![

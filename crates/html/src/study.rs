@@ -5,6 +5,7 @@ use crate::document::{ColumnView, Document, Listing, Provenance, Section, TableV
 use crate::picture::picture;
 use crate::pieces::row;
 use schedlab_charts::{Axes, Chart, Kind, Row};
+use schedlab_model::count::counted;
 use schedlab_model::scenario::Notation;
 use schedlab_model::time::Time;
 use schedlab_study::{
@@ -117,7 +118,7 @@ fn section(question: &Answered) -> Section {
         text: lines(reasons),
     });
     let runs = (!question.cases.is_empty())
-        .then(|| Listing { title: format!("{} runs", question.cases.len()), text: lines(question.cases.clone()) });
+        .then(|| Listing { title: counted(question.cases.len() as u64, "run"), text: lines(question.cases.clone()) });
     let texts = question.answers().chain(question.missing.clone());
     let paragraphs = texts.flat_map(|text| text.split("\n\n").map(String::from).collect::<Vec<_>>());
     Section {

@@ -1,6 +1,7 @@
 //! When a model is not to be believed, and what to do about it.
 
 use crate::report::{Doubt, Report, Weight};
+use schedlab_model::count::{counted, numbered};
 
 /// Parts of the time slept without a known cause: reported from the first on, refused from the second on.
 const UNEXPLAINED: [f64; 2] = [0.05, 0.20];
@@ -40,11 +41,12 @@ pub fn of(report: &Report) -> Vec<Doubt> {
         say("OTHERS", weight, what);
     }
     if report.lost > 0 {
-        let what = format!("{} events are missing; record again with a larger --ring", report.lost);
+        let what =
+            format!("{} missing; record again with a larger --ring", numbered(report.lost, "event is", "events are"));
         say("LOSS", Weight::Refusal, what);
     }
     if report.items() < ITEMS && !report.roles.iter().any(|role| role.level == crate::Level::Tasks) {
-        let what = format!("there are {} items, and at least {ITEMS} are needed; record for longer", report.items());
+        let what = format!("{}, and at least {ITEMS} are needed; record for longer", counted(report.items(), "item"));
         say("FEW", Weight::Refusal, what);
     }
     for role in report.roles.iter().filter(|role| role.idle > 0) {
@@ -73,8 +75,8 @@ pub fn of(report: &Report) -> Vec<Doubt> {
     }
     if report.joins > 0 {
         let what = format!(
-            "tasks moved between control groups {} times, and the model leaves each where it began; record them in one group",
-            report.joins
+            "tasks moved between control groups {}, and the model leaves each where it began; record them in one group",
+            numbered(report.joins, "time", "times")
         );
         say("JOINS", Weight::Refusal, what);
     }

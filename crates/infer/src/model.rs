@@ -7,6 +7,7 @@ use crate::report::{Edge, Level, Report, RoleReport};
 use crate::tracker::Tracker;
 use crate::{InferError, doubts, has_calls, steps};
 use schedlab_metrics::statistics::quantile_of_sorted;
+use schedlab_model::count::counted;
 use schedlab_model::ids::{RoleId, TaskId};
 use schedlab_model::machine::Costs;
 use schedlab_model::recorded::{Lists, Op, StepFile};
@@ -37,7 +38,12 @@ impl Model {
         let mut text = String::from("# Modelled by `schedlab model`.\n");
         for role in &self.report.roles {
             let waits = if role.waits_for.is_empty() { "nothing".into() } else { role.waits_for.join(", ") };
-            text += &format!("# {}: {} items of {} tasks; waits for {waits}\n", role.name, role.items, role.tasks);
+            text += &format!(
+                "# {}: {} of {}; waits for {waits}\n",
+                role.name,
+                counted(role.items, "item"),
+                counted(role.tasks, "task")
+            );
         }
         text + "\n" + &self.scenario.to_toml()
     }

@@ -2,6 +2,7 @@
 
 use crate::cause::Cause;
 use crate::report::{Edge, Report, RoleReport, Weight};
+use schedlab_model::count::counted;
 use schedlab_model::time::Time;
 use schedlab_report::{Column, Style, Table, wrap};
 use serde_json::{Value, json};
@@ -14,12 +15,12 @@ impl Report {
             "",
             0,
             &format!(
-                "{}: {} recorded on {} CPUs under {}, {} wake-ups",
+                "{}: {} recorded on {} under {}, {}",
                 report.name,
                 Time(report.length_ns),
-                report.cpus,
+                counted(report.cpus, "CPU"),
                 report.policy,
-                report.wakeups
+                counted(report.wakeups, "wake-up")
             ),
         );
         page += "\n";

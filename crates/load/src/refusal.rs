@@ -6,6 +6,7 @@ use crate::reserve::{Served, reserve};
 use crate::run::LoadError;
 use crate::shared::MAX_TASKS;
 use crate::{attributes, channel, program};
+use schedlab_model::count::counted;
 use schedlab_model::cpuset::CpuSet;
 use schedlab_model::ids::CpuId;
 use schedlab_model::workload::{Birth, ChannelKind, Class, Kind, Role, Step, Workload};
@@ -17,9 +18,9 @@ pub fn check(workload: &Workload, others: Option<Served>) -> Result<(), LoadErro
     let needed = workload.roles.iter().flat_map(Role::all_cpus).flat_map(CpuSet::iter);
     if let Some(CpuId(missing)) = needed.filter(|&cpu| !here.contains(cpu)).min() {
         return refused(format!(
-            "the scenario's machine has {} CPUs and this one lets us use {}: CPU {missing} is missing; run with \
+            "the scenario's machine has {} and this one lets us use {}: CPU {missing} is missing; run with \
              --cpus {} or on a larger machine",
-            workload.machine.cpus(),
+            counted(workload.machine.cpus(), "CPU"),
             here.len(),
             (0..).take_while(|&cpu| here.contains(CpuId(cpu))).count().max(1),
         ));

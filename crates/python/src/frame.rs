@@ -8,6 +8,7 @@ use arrow_schema::SchemaRef;
 use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
+use schedlab_model::count::counted;
 
 /// How many columns are named where a frame is shown in a line.
 const NAMED: usize = 12;
@@ -90,7 +91,7 @@ impl Frame {
 
     fn __repr__(&self) -> String {
         let (rows, columns) = (self.__len__(), self.columns());
-        let rows = if rows == 1 { "1 row".to_string() } else { format!("{rows} rows") };
+        let rows = counted(rows as u64, "row");
         let more = match columns.len().saturating_sub(NAMED) {
             0 => String::new(),
             1 => " and 1 more column".to_string(),

@@ -4,6 +4,7 @@ use crate::others::legend;
 use crate::result::{duration, has_intervals};
 use crate::table::MARK;
 use crate::{Column, Style, wrap};
+use schedlab_model::count::numbered;
 use schedlab_model::metric;
 use schedlab_model::outcome::{Outcome, RoleView};
 
@@ -148,7 +149,7 @@ pub(crate) fn gaps(result: &Outcome) -> Vec<Caution> {
         gaps.push(Caution { text, reach: Reach::All });
     }
     if let Some(lost) = result.whole().get("lost").filter(|lost| *lost > 0.0) {
-        let text = format!("{lost} events were lost; every number may be touched by that.");
+        let text = format!("{} lost; every number may be touched by that.", numbered(lost, "event was", "events were"));
         gaps.push(Caution { text, reach: Reach::All });
     }
     let missing = result.missing().iter().map(|missing| format!("Not measured in {}: {missing}.", result.venue()));

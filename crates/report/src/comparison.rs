@@ -7,7 +7,7 @@ use crate::control_groups;
 use crate::costs;
 use crate::gap::{Evidence, Gap};
 use crate::pair::Pair;
-use crate::result::{heading, load, names, speed_columns};
+use crate::result::{heading, load, names, speed_columns, venues};
 use crate::theory::{Queue, draws};
 use crate::{Column, Style, Table, WIDTH, column, columns_of, others, sketch, wrap};
 use schedlab_metrics::combine::LEVEL;
@@ -328,7 +328,7 @@ impl Comparison {
     pub fn show(&self, style: Style) -> String {
         let Some(first) = self.results.first() else { return String::new() };
         let told = if self.variants.is_empty() { std::slice::from_ref(first) } else { &self.results };
-        let mut page = heading(told, &first.scenario().name, style);
+        let mut page = heading(told, &first.scenario().name, &venues(&self.results), style);
         let all: Vec<Vec<Caution>> = (0..self.policies.len()).map(|policy| self.cautions_of(policy)).collect();
         for (index, (_, table)) in self.tables().into_iter().enumerate() {
             page += "\n";

@@ -3,6 +3,7 @@
 use crate::caution::{gaps, texts, warnings};
 use crate::result::{cpus, duration, events, facts};
 use crate::{Column, Percent, Style, Table, column, wrap};
+use schedlab_model::count::{counted, numbered};
 use schedlab_model::metric::Part;
 use schedlab_model::outcome::{Outcome, View};
 use schedlab_model::result::{RoleResult, RunResult};
@@ -43,9 +44,9 @@ pub fn show(result: &RunResult, wholeness: &Wholeness, style: Style) -> String {
     page += &facts(&[("events", events(outcome.whole())), ("records", records(wholeness))]);
     let repaired = (wholeness.repaired > 0).then(|| {
         format!(
-            "{} switches and wake-ups were missing, and were inserted where that was noticed. What a CPU did until \
-             then counts as unknown, and a wait that begins with such a step is not counted.",
-            wholeness.repaired
+            "{} missing, and inserted where that was noticed. What a CPU did until then counts as unknown, and a wait that \
+             begins with such a step is not counted.",
+            numbered(wholeness.repaired, "switch or wake-up was", "switches and wake-ups were")
         )
     });
     let mended = (wholeness.mended_ns > 0).then(|| {
@@ -61,7 +62,7 @@ pub fn show(result: &RunResult, wholeness: &Wholeness, style: Style) -> String {
 /// What was recorded, where and for how long.
 fn heading(result: &RunResult, style: Style) -> String {
     let name = &result.scenario.name;
-    let cpus = if result.scenario.cpus == 1 { "1 CPU".into() } else { format!("{} CPUs", result.scenario.cpus) };
+    let cpus = counted(result.scenario.cpus, "CPU");
     let kernel = result.provenance.kernel.as_ref().map_or(String::new(), |kernel| format!(" under {kernel}"));
     let facts = format!("{} on {cpus}{kernel}", duration(result.duration_ns));
     // A command can be longer than a line.
@@ -108,18 +109,19 @@ fn remainder(others: &[&RoleResult]) -> String {
     }
     let tasks: u64 = others.iter().map(|role| role.count).sum();
     let share: f64 = others.iter().map(|role| role.measures.cpu_share).sum();
-    format!("and {} more programs, {tasks} tasks, with {} % of CPU time\n", others.len(), Percent::show(Some(share)))
+    let (programs, tasks) = (counted(others.len() as u64, "more program"), counted(tasks, "task"));
+    format!("and {programs}, {tasks}, with {} % of CPU time\n", Percent::show(Some(share)))
 }
 
 fn records(wholeness: &Wholeness) -> String {
     let lost = wholeness.lost.iter().map(|(kind, count)| format!("{count} {kind}")).collect::<Vec<_>>();
     let lost = if lost.is_empty() { "none lost".into() } else { format!("lost: {}", lost.join(", ")) };
-    let mut text = format!("{}, {lost}, {} steps repaired", wholeness.records, wholeness.repaired);
+    let mut text = format!("{}, {lost}, {} repaired", wholeness.records, counted(wholeness.repaired, "step"));
     if wholeness.adopted > 0 {
-        text += &format!(", {} tasks first seen without a fork", wholeness.adopted);
+        text += &format!(", {} first seen without a fork", counted(wholeness.adopted, "task"));
     }
     if wholeness.passed_over > 0 {
-        text += &format!(", {} others passed over", wholeness.passed_over);
+        text += &format!(", {} passed over", counted(wholeness.passed_over, "other"));
     }
     text
 }

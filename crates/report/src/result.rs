@@ -33,7 +33,7 @@ const SPREAD: &str = "cv_of_task_means.population";
 pub fn show(result: &Outcome, policy: &str, style: Style) -> String {
     let cautions = cautions(result, policy, &shown_of_roles());
     let what = format!("{} under {policy}", result.scenario().name);
-    let mut page = heading(std::slice::from_ref(result), &what, style);
+    let mut page = heading(std::slice::from_ref(result), &what, result.venue(), style);
     page += "\n";
     page += &roles(result, &cautions).show(style);
     page += "\n";
@@ -91,15 +91,15 @@ pub fn tasks(runs: &[&RunResult], style: Style) -> String {
     .show(style)
 }
 
-/// What ran where for how long, and what it shows.
-pub(crate) fn heading(results: &[Outcome], what: &str, style: Style) -> String {
+/// What ran where for how long, and what it shows. `venue` is where, in words.
+pub(crate) fn heading(results: &[Outcome], what: &str, venue: &str, style: Style) -> String {
     let Some(result) = results.first() else { return String::new() };
     let scenario = result.scenario();
     let seed = match result {
         Outcome::Several(runs) => format!(", means of {} runs from seed {}", result.runs(), runs.runs.seeds[0]),
         Outcome::One(run) => format!(", seed {}", run.seed),
     };
-    let facts = ran(results, result.venue()) + &seed;
+    let facts = ran(results, venue) + &seed;
     let title = wrap(&format!("{what}: "), 4, &facts).replacen(what, &style.bold(what), 1);
     title + &if scenario.about.is_empty() { String::new() } else { style.faint(&wrap("", 0, &scenario.about)) }
 }
@@ -118,13 +118,22 @@ pub fn ran(results: &[Outcome], venue: &str) -> String {
 
 /// What is said of all results, or of each of them where they differ: `2 or 4`.
 pub fn each(results: &[Outcome], of: impl Fn(&Outcome) -> String) -> String {
+    distinct(results, of).join(" or ")
+}
+
+/// Where results are from: `sim and host`.
+pub fn venues(results: &[Outcome]) -> String {
+    distinct(results, |result| result.venue().to_string()).join(" and ")
+}
+
+fn distinct(results: &[Outcome], of: impl Fn(&Outcome) -> String) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for text in results.iter().map(of) {
         if !all.contains(&text) {
             all.push(text);
         }
     }
-    all.join(" or ")
+    all
 }
 
 /// A length of time, without digits that do not matter.
@@ -428,6 +437,16 @@ fn intervals(result: &Outcome, cautions: &[Caution]) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use schedlab_model::result::RunResult;
+
+    #[test]
+    fn the_header_names_every_venue() {
+        let of = |venue: &str| Outcome::from(RunResult { venue: venue.into(), ..RunResult::default() });
+        let results = [of("sim"), of("host"), of("sim")];
+        assert_eq!(venues(&results), "sim and host");
+        let page = heading(&results, "desk", &venues(&results), Style::PLAIN);
+        assert!(page.starts_with("desk: ") && page.contains(" in sim and host, seed "), "{page}");
+    }
 
     #[test]
     fn lengths_are_rounded() {

@@ -42,9 +42,5 @@ fn role_of(label: Label, names: &Names) -> String {
     label.place.map_or("(unknown)".into(), |(role, _)| names.role(role))
 }
 
-fn plural(count: u64, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
-}
-
 #[cfg(test)]
 mod test_helpers;

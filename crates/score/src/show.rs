@@ -2,6 +2,7 @@
 
 use crate::score::{Item, Score, Set};
 use crate::tune::{Answer, Tuned, Verdict};
+use schedlab_model::count::counted;
 use schedlab_model::selector::Selector;
 use schedlab_report::{Column, Style, Table, amount, wrap};
 
@@ -121,7 +122,11 @@ impl Tuned {
     /// The page.
     pub fn show(&self, style: Style) -> String {
         let Some(answer) = &self.answer else {
-            return wrap("", 0, &format!("{} trials so far; the same command goes on.", self.trials.len()));
+            return wrap(
+                "",
+                0,
+                &format!("{} so far; the same command goes on.", counted(self.trials.len() as u64, "trial")),
+            );
         };
         let mut page = wrap("", 0, &style.bold(&self.headline(answer)));
         let mut best: Vec<(usize, &crate::Trial)> = self.trials.iter().enumerate().collect();

@@ -10,6 +10,7 @@ use crate::{
     words::Words,
     writer,
 };
+use schedlab_model::count::counted;
 use schedlab_model::{
     ids::{ControlGroupId, RequestId, TaskId},
     names::Names,
@@ -45,8 +46,8 @@ impl<W: Write> Encoder<W> {
     pub(crate) fn new(out: W, header: &Header) -> io::Result<Encoder<W>> {
         let mut out = BufWriter::new(out);
         let Header { scenario, policy, venue, seed, cpus, .. } = header;
-        let unit = if *cpus == 1 { "CPU" } else { "CPUs" };
-        writeln!(out, "# {SCHEMA}: scenario {scenario}, policy {policy}, venue {venue}, seed {seed}, {cpus} {unit}")?;
+        let cpus = counted(*cpus, "CPU");
+        writeln!(out, "# {SCHEMA}: scenario {scenario}, policy {policy}, venue {venue}, seed {seed}, {cpus}")?;
         let role = header.roles.iter().map(|role| role.name.width()).max().unwrap_or(0);
         // A slash and one digit; the odd name that is longer only shifts its own line.
         let name = role.max(2) + 2;
@@ -136,8 +137,7 @@ impl<W: Write + Send> writer::Encoder for Encoder<W> {
     fn end(&mut self, end: Time, lost: u64) -> io::Result<()> {
         match lost {
             0 => writeln!(self.out, "{end:>10}  end")?,
-            1 => writeln!(self.out, "{end:>10}  end, 1 event lost")?,
-            _ => writeln!(self.out, "{end:>10}  end, {lost} events lost")?,
+            _ => writeln!(self.out, "{end:>10}  end, {} lost", counted(lost, "event"))?,
         }
         self.out.flush()
     }

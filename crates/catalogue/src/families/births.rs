@@ -2,8 +2,9 @@
 
 use super::computing::wakers;
 use super::dice::Dice;
-use super::draft::{Draft, compute, exit, looping, number, numbered, once, post, repeat, sleep, spawn, tasks, wait};
+use super::draft::{Draft, compute, exit, looping, numbered, once, post, repeat, sleep, spawn, tasks, wait};
 use super::size::{Hogs, PROCESS, THREAD, needed, scaled};
+use schedlab_model::count::counted;
 use schedlab_model::distribution::Distribution;
 use schedlab_model::scenario::{KindName, Step, Task, Text};
 use schedlab_model::time::Time;
@@ -77,7 +78,7 @@ impl Parents {
 
     /// Writes parents and children; parents wait for their children or only for their next turn.
     fn write(&self, dice: &mut Dice, draft: &mut Draft, mut child: Vec<Step>, waits: bool) {
-        let children = number(self.each, if self.kind == KindName::Thread { "short thread" } else { "short process" });
+        let children = counted(self.each, if self.kind == KindName::Thread { "short thread" } else { "short process" });
         let what = if waits { "and wait for the end of" } else { "without waiting for" };
         draft.say(format!("{} {children} at a time, {what} each.", tasks(self.count, "parent", "spawn")));
         let think = dice.length(US(100), US(820));

@@ -1,8 +1,9 @@
 //! Tasks that compute, among themselves and next to tasks that wake up: demand and its timing decide which one runs.
 
 use super::dice::Dice;
-use super::draft::{Draft, compute, looping, number, numbered, repeat, sleep, tasks};
+use super::draft::{Draft, compute, looping, numbered, repeat, sleep, tasks};
 use super::size::{Hogs, PACE, longest, needed, scaled};
+use schedlab_model::count::counted;
 use schedlab_model::scenario::Task;
 use schedlab_model::time::Time;
 
@@ -16,7 +17,7 @@ pub(super) fn compute_only(dice: &mut Dice, draft: &mut Draft) {
     let few = draft.cpus.saturating_sub(counts.iter().sum());
     counts[0] += if dice.chance(85) { few + 1 } else { 0 };
     let total = counts.iter().sum();
-    draft.say(format!("{} that always compute, in requests of different lengths.", number(total, "task")));
+    draft.say(format!("{} that always compute, in requests of different lengths.", counted(total, "task")));
     for (index, &count) in (0..).zip(&counts) {
         let mean = dice.length(US(500), longest(draft.cpus, count, total));
         draft.task(looping(&numbered("worker", index, roles), count, vec![compute(dice.around(mean))]));
@@ -26,7 +27,7 @@ pub(super) fn compute_only(dice: &mut Dice, draft: &mut Draft) {
 /// Periodic sleepers, some next to hogs.
 pub(super) fn timers(dice: &mut Dice, draft: &mut Draft) {
     let roles = dice.between(1, 3);
-    draft.say(format!("{} of tasks that sleep and compute for moments.", number(roles, "role")));
+    draft.say(format!("{} of tasks that sleep and compute for moments.", counted(roles, "role")));
     let hogs = match dice.between(0, 9) {
         0..=3 => Hogs::NONE,
         4..=6 => draft.hogs(dice, 100),
@@ -61,7 +62,7 @@ pub(super) fn nice(dice: &mut Dice, draft: &mut Draft) {
     let total = hogs.iter().map(|(_, count)| count).sum();
     let weights: u64 = hogs.iter().map(|&(nice, count)| weight(nice) * u64::from(count)).sum();
     let beside = dice.chance(60);
-    draft.say(format!("{} of different nice values that always compute.", number(total, "task")));
+    draft.say(format!("{} of different nice values that always compute.", counted(total, "task")));
     for (index, &(nice, count)) in (0..).zip(&hogs) {
         // By weight or by heads, whichever is less; wakers take half.
         let cpus = u64::from(draft.cpus.min(total));

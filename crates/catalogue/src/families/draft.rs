@@ -2,6 +2,7 @@
 
 use super::dice::Dice;
 use super::size::{DURATION, Hogs, WARMUP, neat, scaled};
+use schedlab_model::count::counted;
 use schedlab_model::distribution::Distribution;
 use schedlab_model::scenario::{
     Channel, ChannelKindName, Io, Machine, Run, Scenario, Semaphore, Step, Task, Text, True,
@@ -74,15 +75,9 @@ impl Draft {
     }
 }
 
-/// A number of a kind: "1 worker", "3 workers".
-pub(super) fn number(count: u32, noun: &str) -> String {
-    let plural = if noun.ends_with('s') { "es" } else { "s" };
-    format!("{count} {noun}{}", if count == 1 { "" } else { plural })
-}
-
 /// What a number of a kind do: "1 worker computes", "3 workers compute".
 pub(super) fn tasks(count: u32, noun: &str, verb: &str) -> String {
-    format!("{} {verb}{}", number(count, noun), if count == 1 { "s" } else { "" })
+    format!("{} {verb}{}", counted(count, noun), if count == 1 { "s" } else { "" })
 }
 
 /// A name, with a number where there are several of the kind.

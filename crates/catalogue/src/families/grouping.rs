@@ -2,9 +2,10 @@
 
 use super::computing::wakers;
 use super::dice::Dice;
-use super::draft::{Draft, compute, looping, number, numbered, sleep};
+use super::draft::{Draft, compute, looping, numbered, sleep};
 use super::size::{Hogs, PACE, longest, scaled};
 use schedlab_model::control_group::{Max, PeriodPhase};
+use schedlab_model::count::counted;
 use schedlab_model::scenario::{ControlGroup, Task, Text};
 use schedlab_model::time::Time;
 
@@ -26,7 +27,7 @@ pub(super) fn shares(dice: &mut Dice, draft: &mut Draft) {
     let weights = top_weights(&leaves) + 100 * alone;
     draft.say(format!(
         "{} of different weights, with tasks that always compute.",
-        number(leaves.len() as u32, "control group")
+        counted(leaves.len() as u32, "control group")
     ));
     for leaf in &leaves {
         draft.scenario.control_groups.push(leaf.group());
@@ -40,7 +41,7 @@ pub(super) fn shares(dice: &mut Dice, draft: &mut Draft) {
         let by_weight = scaled(PACE, u64::from(draft.cpus * 100 * alone), u64::from(weights));
         let mean = dice.length(US(200), scaled(by_weight.min(longest(draft.cpus, alone, total)), 1, 2));
         draft.task(looping("alone", alone, vec![compute(dice.around(mean))]));
-        draft.say(format!("Beside them {} of no group.", number(alone, "task")));
+        draft.say(format!("Beside them {} of no group.", counted(alone, "task")));
     }
     if dice.chance(50) {
         let path = leaves[0].path.clone();
@@ -113,7 +114,7 @@ pub(super) fn limits(dice: &mut Dice, draft: &mut Draft) {
         false => vec![sleep(dice.around(work)), compute(dice.around(work))],
     };
     draft.task(Task { control_group: Some("service".into()), ..looping("worker", count, steps) });
-    draft.say(format!("{} with {quota} of CPU time in each {period}.", number(count, "worker")));
+    draft.say(format!("{} with {quota} of CPU time in each {period}.", counted(count, "worker")));
     if beside {
         draft.endless_hogs(dice);
     }

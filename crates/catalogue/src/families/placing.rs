@@ -2,8 +2,9 @@
 
 use super::computing::wakers;
 use super::dice::Dice;
-use super::draft::{Draft, compute, looping, number, sleep, tasks};
+use super::draft::{Draft, compute, looping, sleep, tasks};
 use super::size::{Hogs, PACE, needed, scaled};
+use schedlab_model::count::counted;
 use schedlab_model::cpuset::CpuSet;
 use schedlab_model::ids::CpuId;
 use schedlab_model::scenario::{Task, Text};
@@ -33,8 +34,8 @@ pub(super) fn affinity(dice: &mut Dice, draft: &mut Draft) {
     let only = |cpus: CpuSet| Some(Text(cpus));
     draft.say(format!(
         "{} of CPU {home} beside {} that may run on any CPU.",
-        number(pinned, "task"),
-        number(free, "task")
+        counted(pinned, "task"),
+        counted(free, "task")
     ));
     let task = hog(dice, "pinned", pinned);
     draft.task(Task { cpus: only([CpuId(home)].into_iter().collect()), ..task });
@@ -46,7 +47,7 @@ pub(super) fn affinity(dice: &mut Dice, draft: &mut Draft) {
         let width = dice.between(1, cpus);
         let first = dice.between(0, cpus - width);
         let masked: CpuSet = (first..first + width).map(CpuId).collect();
-        draft.say(format!("Tasks that wake up for moments may run on {}.", number(width, "CPU")));
+        draft.say(format!("Tasks that wake up for moments may run on {}.", counted(width, "CPU")));
         // Their work fits on the CPUs that they have.
         draft.cpus = width;
         let hogs = Hogs { count: width * rivals, ..hogs };

@@ -1,8 +1,9 @@
 //! Pools of workers that answer requests from outside, and devices that tasks wait for.
 
 use super::dice::Dice;
-use super::draft::{Draft, compute, io, lock, looping, number, numbered, recv, sleep, tasks, unlock};
+use super::draft::{Draft, compute, io, lock, looping, numbered, recv, sleep, tasks, unlock};
 use super::size::{Hogs, neat, needed, scaled};
+use schedlab_model::count::counted;
 use schedlab_model::distribution::Distribution;
 use schedlab_model::scenario::{ChannelKindName, Source, Task, Text};
 use schedlab_model::time::Time;
@@ -104,7 +105,7 @@ pub(super) fn services(dice: &mut Dice, draft: &mut Draft) {
         false => steps.extend([read].into_iter().chain(locked)),
     }
     steps.push(compute(dice.near(work)));
-    draft.say(format!("There are {}.", number(workers, "worker")));
+    draft.say(format!("There are {}.", counted(workers, "worker")));
     draft.task(looping("worker", workers, steps));
 }
 

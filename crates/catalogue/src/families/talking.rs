@@ -1,8 +1,9 @@
 //! Tasks that send each other messages: producers and consumers, clients and servers, chains of stages.
 
 use super::dice::Dice;
-use super::draft::{Draft, compute, looping, number, numbered, recv, send, sleep, tasks};
+use super::draft::{Draft, compute, looping, numbered, recv, send, sleep, tasks};
 use super::size::{Hogs, PACE, needed, scaled};
+use schedlab_model::count::counted;
 use schedlab_model::scenario::ChannelKindName;
 use schedlab_model::time::Time;
 
@@ -31,7 +32,7 @@ pub(super) fn sockets(dice: &mut Dice, draft: &mut Draft) {
 fn pairs(dice: &mut Dice, draft: &mut Draft) {
     let pairs = dice.between(1, 3);
     let paced = dice.chance(50);
-    draft.say(format!("{} of producers and consumers, joined by a pipe.", number(pairs, "pair")));
+    draft.say(format!("{} of producers and consumers, joined by a pipe.", counted(pairs, "pair")));
     for index in 0..pairs {
         let channel = numbered("goods", index, pairs);
         let consumers = dice.between(1, draft.cpus + 1);

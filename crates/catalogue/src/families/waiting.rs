@@ -1,8 +1,9 @@
 //! Tasks that wait for one another: at locks, at semaphores, at barriers.
 
 use super::dice::Dice;
-use super::draft::{Draft, barrier, compute, lock, looping, number, numbered, post, sleep, tasks, unlock, wait};
+use super::draft::{Draft, barrier, compute, lock, looping, numbered, post, sleep, tasks, unlock, wait};
 use super::size::{Hogs, PACE, longest, needed, scaled};
+use schedlab_model::count::counted;
 use schedlab_model::scenario::Step;
 use schedlab_model::time::Time;
 
@@ -68,7 +69,7 @@ fn tickets(dice: &mut Dice, draft: &mut Draft) {
     let pass = pause + scaled(work, u64::from(count), u64::from(initial.min(draft.cpus)));
     let count = count.max(needed(pass + scaled(hogs.round(draft.cpus), 2, 1)));
     draft.semaphore("ticket", initial);
-    draft.say(format!("{} {work} with one of {}.", tasks(count, "task", "compute"), number(initial, "ticket")));
+    draft.say(format!("{} {work} with one of {}.", tasks(count, "task", "compute"), counted(initial, "ticket")));
     let steps = vec![sleep(dice.around(pause)), wait("ticket"), compute(dice.around(work)), post("ticket", 1)];
     draft.task(looping("worker", count, steps));
 }
@@ -106,7 +107,7 @@ pub(super) fn conditions(dice: &mut Dice, draft: &mut Draft) {
     let rest = scaled(PACE, u64::from(least), 1) - waits;
     let most = scaled(rest, u64::from(draft.cpus.min(total)), 2 * u64::from(total) * phases.len() as u64);
     let names = phases.join(" and ");
-    draft.say(format!("{} with unequal work meet at {names} of each phase.", number(total, "task")));
+    draft.say(format!("{} with unequal work meet at {names} of each phase.", counted(total, "task")));
     for (index, &count) in (0..).zip(&counts) {
         let work = |dice: &mut Dice| {
             let mean = dice.length(scaled(most, 1, 4), most);

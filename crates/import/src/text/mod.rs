@@ -26,6 +26,7 @@ use line::{Line, Note, Stamp};
 use lines::Lines;
 use loss::Loss;
 use prefix::Prefixes;
+use schedlab_model::count::numbered;
 
 /// How many lines may come before the first event, where there is no page around them.
 const PREFACE: u64 = 1000;
@@ -240,8 +241,8 @@ impl Reading<'_> {
                 let what = format!("{what}; sort the lines by time, or record them again");
                 return Err(Trouble::Line(number, what));
             }
-            let lines = self.disorder;
-            self.gather.lacks(&format!("the order of {lines} lines, which were put in the order of their times"));
+            let lines = numbered(self.disorder, "line, which was", "lines, which were");
+            self.gather.lacks(&format!("the order of {lines} put in the order of their times"));
         }
         Ok(())
     }

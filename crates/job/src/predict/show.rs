@@ -2,6 +2,7 @@
 
 use super::{Cell, Checked, Estimate, Figure, Predicted, Prediction, percent};
 use schedlab_infer::{Report, Weight};
+use schedlab_model::count::counted;
 use schedlab_model::time::Time;
 use schedlab_report::{Column, Percent, Style, Table, Times, wrap};
 use serde_json::{Value, json};
@@ -11,7 +12,8 @@ impl Prediction {
     pub fn show(&self, style: Style) -> String {
         let prediction = self;
         let Report { name, length_ns, cpus, policy, .. } = &prediction.report;
-        let mut page = wrap("", 0, &format!("{name}: {} recorded on {cpus} CPUs under {policy}", Time(*length_ns)));
+        let mut page =
+            wrap("", 0, &format!("{name}: {} recorded on {} under {policy}", Time(*length_ns), counted(*cpus, "CPU")));
         page += "\n";
         page +=
             &wrap("", 0, &format!("Self-check: the model under {} compared with the recording", prediction.baseline));

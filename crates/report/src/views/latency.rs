@@ -1,7 +1,8 @@
 //! Wake-ups and how long after them tasks ran.
 
-use super::{heading, plural, waker};
+use super::{heading, waker};
 use crate::{Column, Percent, Style, Table};
+use schedlab_model::count::numbered;
 use schedlab_model::names::Names;
 use schedlab_views::buckets::Bucket;
 use schedlab_views::latency::{Latencies, Latency};
@@ -96,17 +97,17 @@ fn cautions(roles: &[(String, &Latencies)]) -> String {
     let mut text = String::new();
     for (name, latencies) in roles {
         if latencies.open > 0 {
-            let wakeups = plural(latencies.open, "wake-up was", "wake-ups were");
+            let wakeups = numbered(latencies.open, "wake-up was", "wake-ups were");
             let longest = latencies.longest_open;
             text += &format!("- {name}: {wakeups} not followed by a run to the end, the longest wait {longest}\n");
         }
         if latencies.exited > 0 {
-            let tasks = plural(latencies.exited, "task", "tasks");
+            let tasks = numbered(latencies.exited, "task", "tasks");
             text += &format!("- {name}: {tasks} ended without having run\n");
         }
     }
     for (name, latencies) in roles.iter().filter(|(_, latencies)| latencies.untold > 0) {
-        let wakeups = plural(latencies.untold, "wake-up", "wake-ups");
+        let wakeups = numbered(latencies.untold, "wake-up", "wake-ups");
         text += &format!("- {name}: {wakeups}, behind which events are missing: when the task ran is not known\n");
     }
     if text.is_empty() { text } else { format!("\nNot counted above:\n{text}") }

@@ -1,7 +1,8 @@
 //! Why a task waited.
 
-use super::{heading, plural, waker};
+use super::{heading, waker};
 use crate::{Column, Style, Table, wrap};
+use schedlab_model::count::numbered;
 use schedlab_model::names::{Label, Names};
 use schedlab_model::time::Time;
 use schedlab_model::trace::{Reason, Untraced};
@@ -21,14 +22,14 @@ pub fn show(view: &Queue, trace: &str, style: Style) -> String {
         page += &rivals(view, names).show(style);
     }
     if view.more_rivals() > 0 {
-        page += &format!("and {}\n", plural(view.more_rivals() as u64, "more task", "more tasks"));
+        page += &format!("and {}\n", numbered(view.more_rivals() as u64, "more task", "more tasks"));
     }
     page += &rest(view);
     if !view.steps().is_empty() {
         page += &format!("\n{}\n{}", style.bold("What happened"), steps(view, names).show(style));
     }
     if view.more_steps() > 0 {
-        page += &format!("and {}\n", plural(view.more_steps(), "more step", "more steps"));
+        page += &format!("and {}\n", numbered(view.more_steps(), "more step", "more steps"));
     }
     page
 }
@@ -41,13 +42,13 @@ fn beginning(view: &Queue, names: &Names) -> String {
         "woken by {}, placed on cpu{}{status}; on the other CPUs {} ran, {} waited, {}",
         waker(wait, names),
         wait.target,
-        plural(elsewhere.running as u64, "task", "tasks"),
+        numbered(elsewhere.running as u64, "task", "tasks"),
         elsewhere.waiting,
-        plural(elsewhere.idle as u64, "CPU was idle", "CPUs were idle"),
+        numbered(elsewhere.idle as u64, "CPU was idle", "CPUs were idle"),
     );
     let text = match elsewhere.untraced as u64 {
         0 => text,
-        cpus => format!("{text}, {} what was not recorded", plural(cpus, "CPU ran", "CPUs ran")),
+        cpus => format!("{text}, {} what was not recorded", numbered(cpus, "CPU ran", "CPUs ran")),
     };
     wrap(&format!("{}: ", wait.woken), 4, &text)
 }

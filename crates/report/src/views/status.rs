@@ -1,7 +1,8 @@
 //! What the policy said about tasks.
 
-use super::{heading, plural};
+use super::heading;
 use crate::{Column, Percent, Style, Table, wrap};
+use schedlab_model::count::numbered;
 use schedlab_model::names::Names;
 use schedlab_views::status::{Change, History, Shares, Status};
 
@@ -55,7 +56,7 @@ fn story(history: &History) -> String {
     let first = history.at_first.map(|word| format!("{word} at first"));
     let changes = history.changes.iter().map(|change| format!("{} at {}", change.word, change.time));
     let more = history.shares.changes - history.changes.len() as u64;
-    let more = (more > 0).then(|| format!("and {}", plural(more, "more change", "more changes")));
+    let more = (more > 0).then(|| format!("and {}", numbered(more, "more change", "more changes")));
     first.into_iter().chain(changes).chain(more).collect::<Vec<_>>().join(", ")
 }
 

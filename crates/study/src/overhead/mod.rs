@@ -14,6 +14,7 @@ use crate::verdict::LEFT_OUT;
 use schedlab_metrics::combine::LEVEL;
 use schedlab_metrics::overhead::{self as estimators, Estimate};
 use schedlab_metrics::statistics::mean;
+use schedlab_model::count::counted;
 use schedlab_venue::VenueName;
 use toml::{Table, Value};
 
@@ -62,7 +63,7 @@ impl Lacks {
             || format!("more than {} would be needed", estimators::MOST_BLOCKS),
             |enough| format!("about {enough} would do"),
         );
-        format!("{} blocks, {enough}", self.made)
+        format!("{}, {enough}", counted(self.made, "block"))
     }
 }
 
@@ -259,7 +260,9 @@ pub fn value(
     if let Some(why) = system.refused(tasks, metric).filter(|_| block.is_none()) {
         return Err(Missing::Refused(why));
     }
-    system.value(tasks, metric).ok_or_else(|| Missing::NotRun(format!("with {tasks} tasks this is not known")))
+    system
+        .value(tasks, metric)
+        .ok_or_else(|| Missing::NotRun(format!("with {} this is not known", counted(tasks, "task"))))
 }
 
 /// How many blocks the cases of one system shall have next, of which `made` are made: as many as its estimates lack, at most

@@ -3,6 +3,7 @@
 use super::{Lacks, Point, System, estimators};
 use crate::language::OverheadSpec;
 use crate::page::number;
+use schedlab_model::count::counted;
 
 /// All that there is to say.
 pub(super) fn all(spec: &OverheadSpec, systems: &[System]) -> Vec<String> {
@@ -23,7 +24,7 @@ fn refused(spec: &OverheadSpec, systems: &[System]) -> Vec<String> {
         let lacks = point.lacks?.words();
         let half = point.q.interval.map_or(String::new(), |(low, high)| format!(" ± {}", number(50.0 * (high - low))));
         let q = number(100.0 * point.q.value);
-        Some(format!("{} with {} tasks ({q}{half} %; {lacks})", system.name.join(" "), point.tasks))
+        Some(format!("{} with {} ({q}{half} %; {lacks})", system.name.join(" "), counted(point.tasks, "task")))
     };
     let of_q: Vec<String> = all().filter_map(of_q).collect();
     let of_variance: Vec<Lacks> = all().filter_map(|(_, point)| point.variance_lacks).collect();
