@@ -168,7 +168,8 @@ impl Cell {
 /// What cannot be.
 pub fn plan(subjects: &[Subject], pairs: &[Pair], options: &Options) -> Result<Vec<Cell>, PlanError> {
     let mut cells = Vec::new();
-    let policies = pairs.iter().map(|pair| Ok((pair, pair.simulated()?, pair.real()?)));
+    let simulated = Policy::find_each(pairs.iter().map(|pair| &pair.policy))?;
+    let policies = pairs.iter().zip(simulated).map(|(pair, simulated)| Ok((pair, simulated, pair.real()?)));
     let policies: Vec<(&Pair, Policy, Policy)> = policies.collect::<Result<_, VenueError>>()?;
     for subject in subjects {
         for scenario in machines(subject, options) {

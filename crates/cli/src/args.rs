@@ -129,6 +129,25 @@ pub enum Command {
     },
 }
 
+impl Command {
+    /// What to do about a policy that cannot run where the command runs it; none where `--venue` chooses another place.
+    pub fn instead_of_venues(&self) -> Option<&'static str> {
+        match self {
+            Command::Load(_) | Command::Policies(_) => {
+                Some("name a policy that a kernel can load; `schedlab venues` shows whether this one loads any")
+            }
+            Command::Predict(_) | Command::Score(_) | Command::Tune(_) | Command::Search(_) => {
+                Some("this command simulates every policy: name another one, as eevdf")
+            }
+            Command::Agreement(_) => Some(
+                "`agreement` runs a policy in the simulator and in a kernel: name another one, or compare one with a \
+                 kernel's own scheduler, as eevdf@kernel",
+            ),
+            _ => None,
+        }
+    }
+}
+
 /// Commands of `vm`.
 #[derive(Debug, Subcommand)]
 pub enum VmCommand {
@@ -269,10 +288,11 @@ fn read<T: Notation>(text: &str) -> Result<T, String> {
     T::read(text)
 }
 
-/// A time that is not zero.
+/// A time above zero that a run can last.
 fn read_length(text: &str) -> Result<Time, String> {
     match Time::read(text)? {
         Time::ZERO => Err("write a time above zero, such as 500ms or 5s".into()),
+        length if length > Time::LATEST => Err("no run is this long: the longest is 146 years".into()),
         length => Ok(length),
     }
 }

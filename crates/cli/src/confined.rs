@@ -37,7 +37,7 @@ const OUTPUT_BYTES: u64 = 64 << 20;
 /// Limits of a confined command.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// CPU time.
+    /// CPU time, in whole seconds.
     pub time: Time,
     /// Memory in MiB.
     pub memory_mib: u64,
@@ -74,7 +74,7 @@ pub fn enter(limits: Limits, policy: &PolicySpec, files: &[&Path]) -> Result<Con
     }
     let mut write = vec![Folder::place(), PathBuf::from("/dev/null")];
     write.extend(cache_folder());
-    let confinement = Confinement { read, write, cpu_seconds: limits.time.ns().div_ceil(1_000_000_000) };
+    let confinement = Confinement { read, write, cpu_seconds: limits.time.ns() / Time::from_s(1).ns() };
     confinement.enter().map_err(|error| Failure::Failed(format!("cannot confine this process: {error}")))
 }
 

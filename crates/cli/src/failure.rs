@@ -1,7 +1,7 @@
 //! How the program ends when not well.
 
-use crate::args;
-use crate::output::{self, complain};
+use crate::output::complain;
+use crate::usage;
 use schedlab_catalogue::CatalogueError;
 use schedlab_infer::InferError;
 use schedlab_model::scenario::ScenarioError;
@@ -68,6 +68,20 @@ pub fn all(tried: impl IntoIterator<Item = Result<(), Failure>>) -> Result<(), F
 }
 
 impl Failure {
+    /// The same failure of a command without `--venue`: `advice` is what its user can do instead.
+    #[must_use]
+    pub fn without_venues(self, advice: &str) -> Failure {
+        let each = |error: VenueError| error.without_venues(advice);
+        match self {
+            Failure::Venue(error) => Failure::Venue(each(error)),
+            Failure::Policies(errors) => Failure::Policies(errors.into_iter().map(each).collect()),
+            Failure::Several(failures) => {
+                Failure::Several(failures.into_iter().map(|failure| failure.without_venues(advice)).collect())
+            }
+            other => other,
+        }
+    }
+
     /// Says what happened in one line on standard error, and gives the exit code.
     pub fn report(&self) -> ExitCode {
         self.tell();
@@ -76,7 +90,7 @@ impl Failure {
 
     fn tell(&self) {
         match self {
-            Failure::Usage(error) => usage(error),
+            Failure::Usage(error) => usage::tell(error),
             Failure::Venue(error) => complain(&error.to_string()),
             Failure::Input(message)
             | Failure::NotRun(message)
@@ -111,43 +125,6 @@ impl Failure {
     }
 }
 
-/// One line: the first paragraph of what clap says, and its tip.
-fn usage(error: &clap::Error) {
-    let text = error.render().to_string();
-    if error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        return output::remark(&text);
-    }
-    let paragraphs: Vec<String> =
-        text.split("\n\n").map(|part| part.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
-    // The last word is the standard library's.
-    let what = in_plain_words(paragraphs[0].trim_start_matches("error: "));
-    // A flag of another command is no value.
-    let tip = paragraphs.iter().filter_map(|part| part.strip_prefix("tip: ")).find(|tip| !tip.starts_with("to pass "));
-    let command = std::env::args_os().nth(1).and_then(|word| word.into_string().ok());
-    let command = command.filter(|word| args::command().find_subcommand(word).is_some());
-    let help = || format!("see `schedlab{} --help`", command.map_or(String::new(), |command| format!(" {command}")));
-    let remedy = tip.map_or_else(help, str::to_string);
-    complain(&format!("{what}; {remedy}"));
-}
-
-/// What clap and the standard library say of numbers.
-fn in_plain_words(message: &str) -> String {
-    let negative = message.strip_prefix("unexpected argument '-").and_then(|rest| rest.chars().next());
-    if negative.is_some_and(|first| first.is_ascii_digit()) {
-        return "an option takes no negative value here".into();
-    }
-    let message = message
-        .replace("invalid digit found in string", "not a whole number")
-        .replace("number too large to fit in target type", "too large a number");
-    match message.split_once(" is not in ").and_then(|(before, range)| Some((before, range.split_once("..=")?))) {
-        Some((before, (least, most))) if !least.contains(' ') => {
-            let (most, rest) = most.split_at(most.find(|c: char| !c.is_ascii_digit()).unwrap_or(most.len()));
-            format!("{before} is not between {least} and {most}{rest}")
-        }
-        _ => message,
-    }
-}
-
 /// A defect of ours is one line too; `RUST_BACKTRACE=1` shows where it came from. Where a library's panic becomes an error, the
 /// error says what is wrong.
 pub fn install_panic_hook() {
@@ -176,7 +153,10 @@ impl From<clap::Error> for Failure {
 
 impl From<VenueError> for Failure {
     fn from(error: VenueError) -> Failure {
-        Failure::Venue(error)
+        match error {
+            VenueError::Several(errors) => Failure::Several(errors.into_iter().map(Failure::from).collect()),
+            error => Failure::Venue(error),
+        }
     }
 }
 
@@ -233,31 +213,6 @@ impl From<CreateError> for Failure {
                 Failure::Input(error.to_string())
             }
             CreateError::Write { .. } => Failure::Failed(error.to_string()),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_are_refused_in_plain_words() {
-        let told = [
-            (
-                "invalid value '0' for '--runs <N>': 0 is not in 1..=100000",
-                "'--runs <N>': 0 is not between 1 and 100000",
-            ),
-            ("unexpected argument '-5' found", "an option takes no negative value here"),
-            (
-                "invalid value '9' for '--seed <N>': number too large to fit in target type",
-                "'--seed <N>': too large a number",
-            ),
-            ("unexpected argument '-x' found", "unexpected argument '-x' found"),
-        ];
-        for (message, expected) in told {
-            let plain = in_plain_words(message);
-            assert!(plain.ends_with(expected), "{plain}");
         }
     }
 }

@@ -2,12 +2,12 @@
 
 use crate::args::{ExecutorName, SharedArgs};
 use crate::failure::{self, Failure};
-use crate::{files, interrupt, kept, meant, output, progress};
+use crate::{files, interrupt, kept, meant, output, overlay, progress};
 use schedlab_campaign::{Axis, Cache, Place, RunSet, Runner, threads};
 use schedlab_catalogue as catalogue;
 use schedlab_job::{Done, Job, Options};
-use schedlab_model::scenario::{MachineFile, Scenario, Text};
-use schedlab_model::time::Time;
+use schedlab_model::count::counted;
+use schedlab_model::scenario::Scenario;
 use schedlab_policy::PolicySpec;
 use schedlab_venue::{Algorithm, Executor, Monitor, Policy, PolicyFailure, VenueError, VenueName, Wall};
 use std::path::PathBuf;
@@ -36,12 +36,16 @@ pub fn find(args: &SharedArgs, specs: &[PolicySpec], more: More) -> Result<Job, 
     let policies = policies(args, specs)?;
     meant::refuse_varied(args, &more.vary)?;
     let (vary, options) = (more.vary.clone(), options(args, &policies, more)?);
-    Ok(Job::new(scenario, &vary, policies, options)?)
+    let is_sound = vary.is_empty() || scenario.compile().is_ok();
+    Job::new(scenario, &vary, policies, options).map_err(|error| match error {
+        VenueError::Scenario(error) if is_sound && !vary.is_empty() => Failure::Input(format!("--vary: {error}")),
+        error => error.into(),
+    })
 }
 
 /// Finds the policies, and says what there is to say about them.
 pub fn policies(args: &SharedArgs, specs: &[PolicySpec]) -> Result<Vec<Policy>, Failure> {
-    let policies = specs.iter().map(Policy::find).collect::<Result<Vec<_>, _>>()?;
+    let policies = Policy::find_each(specs)?;
     for policy in policies.iter().filter(|policy| !policy.warnings.is_empty() && !args.quiet) {
         output::remark(&policy.warnings);
     }
@@ -112,31 +116,11 @@ pub fn borne(why_not: Option<String>) -> Result<(), Failure> {
 
 /// The scenario with what the flags change about it.
 pub fn scenario(args: &SharedArgs) -> Result<Scenario, Failure> {
-    let mut scenario = catalogue::load_on(&args.scenario, args.cpus)?;
+    let scenario = catalogue::load_on(&args.scenario, args.cpus)?;
     if !args.quiet {
         scenario.remarks().iter().for_each(|remark| output::remark(remark));
     }
-    if args.cpus.is_some() || args.topology.is_some() {
-        scenario.machine.cpus = args.cpus;
-        scenario.machine.topology = args.topology.map(Text);
-    }
-    if let Some(tick) = args.tick {
-        scenario.machine.hz = None;
-        scenario.machine.tick = (tick > Time::ZERO).then_some(Text(tick));
-        scenario.machine.tick_offset = scenario.machine.tick_offset.filter(|_| tick > Time::ZERO);
-    }
-    if let Some(path) = &args.machine {
-        scenario.machine.costs = MachineFile::from_file(path)?.costs;
-    }
-    if let Some(duration) = args.duration {
-        if let Some(Text(warmup)) = scenario.run.warmup.as_ref().filter(|warmup| warmup.0 >= duration) {
-            let message =
-                format!("--duration {duration} is not longer than the warm-up of the scenario, {warmup}: write more");
-            return Err(Failure::Input(message));
-        }
-        scenario.run.duration = Some(Text(duration));
-    }
-    Ok(scenario)
+    overlay::changed(scenario, args)
 }
 
 fn executor(args: &SharedArgs) -> Option<Executor> {
@@ -160,7 +144,7 @@ fn remarks(sets: &[(String, RunSet)], seconds: f64) {
             output::remark(&format!("{time} {}: {line}", set.result.policy().name));
         }
         if run.printed_dropped > 0 {
-            output::remark(&format!("{} more lines of {}", run.printed_dropped, set.result.policy().name));
+            output::remark(&format!("{} of {}", counted(run.printed_dropped, "more line"), set.result.policy().name));
         }
         if let Some(reserve) = run.reserve {
             output::remark(&format!("real-time tasks left others {reserve}: the kernel keeps it from them"));
@@ -170,10 +154,9 @@ fn remarks(sets: &[(String, RunSet)], seconds: f64) {
     let all = sets.iter().flat_map(|(_, set)| &set.runs);
     let switches: u64 = all.map(|run| run.result.events.switches).sum();
     let rate = switches as f64 / seconds / 1e6;
-    let plural = if runs == 1 { "" } else { "s" };
     // Of real machines the rate says nothing.
     let rate = if rate >= 0.01 { format!(", {rate:.2} million switches per second") } else { String::new() };
-    output::remark(&format!("{runs} run{plural} in {seconds:.2} s of wall time{rate}{}", boots(sets)));
+    output::remark(&format!("{} in {seconds:.2} s of wall time{rate}{}", counted(runs as u64, "run"), boots(sets)));
 }
 
 /// How long virtual machines took to boot, and to run, each on average.

@@ -2,6 +2,7 @@
 
 use crate::output;
 use schedlab_campaign::{Cache, Runner};
+use schedlab_model::count::counted;
 use std::time::SystemTime;
 
 /// The cache of the user; with `fresh` it keeps runs and gives none. Nothing where there can be none.
@@ -26,8 +27,8 @@ pub fn remark(runner: &Runner) {
         let measured = known
             .measured_since
             .map_or(String::new(), |since| format!(" (those in real time measured up to {} ago)", age(since)));
-        let (plural, them) = if known.runs == 1 { ("", "it") } else { ("s", "them") };
-        output::remark(&format!("{} run{plural} reused from the cache{measured}; --fresh repeats {them}", known.runs));
+        let (runs, them) = (counted(known.runs as u64, "run"), if known.runs == 1 { "it" } else { "them" });
+        output::remark(&format!("{runs} reused from the cache{measured}; --fresh repeats {them}"));
     }
     if let Some(why) = runner.unkept() {
         output::remark(&format!("results are not kept: {why}"));

@@ -11,8 +11,10 @@ mod job;
 mod kept;
 mod meant;
 mod output;
+mod overlay;
 mod page;
 mod progress;
+mod usage;
 
 use args::Command;
 use failure::Failure;
@@ -26,7 +28,14 @@ fn main() -> ExitCode {
 
 fn run() -> ExitCode {
     let result = match args::parse() {
-        Ok(args) => carry_out(args.command),
+        Ok(args) => {
+            let instead = args.command.instead_of_venues();
+            let done = carry_out(args.command);
+            done.map_err(|failure| match instead {
+                Some(advice) => failure.without_venues(advice),
+                None => failure,
+            })
+        }
         Err(error) if error.use_stderr() => Err(error.into()),
         Err(help) => shown(&help),
     };

@@ -122,9 +122,9 @@ impl Job {
     ///
     /// No policy can be run in any of them, or one has no parameter which is varied.
     pub fn shares(&self) -> Result<Vec<Share>, VenueError> {
-        let mut refused = self.refused();
-        if refused.len() == self.policies.len() && !refused.is_empty() {
-            return Err(refused.swap_remove(0).1);
+        let refused = self.refused();
+        if refused.len() == self.policies.len() {
+            VenueError::all(refused.into_iter().map(|(_, error)| error).collect())?;
         }
         let kernel = Policy::find(&PolicySpec::parse(KERNEL)?)?;
         self.options.places.iter().map(|place| self.share(place, &kernel)).collect()

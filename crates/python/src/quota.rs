@@ -102,6 +102,7 @@ pub fn quota(
 fn into_python(error: QuotaError) -> PyErr {
     match error {
         QuotaError::Input(message) => input(message),
+        QuotaError::Unfit(_) => input(error),
         QuotaError::Venue(error) => error.into_python(),
         QuotaError::Failed(_) | QuotaError::Policies(_) | QuotaError::Stopped => failed(error),
     }

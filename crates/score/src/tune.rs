@@ -292,7 +292,7 @@ impl Tuned {
     fn new(examiner: &Examiner, (policy, spec): (&Policy, &PolicySpec), options: Options) -> Tuned {
         Tuned {
             schema: FORM.into(),
-            subject: format!("{} {}", examiner.identity(), policy.identity()),
+            subject: format!("{}, score {:.16}", policy.described(), examiner.identity()),
             policy: spec.to_string(),
             reference: examiner.set.reference.to_string(),
             seed: options.seed,

@@ -117,7 +117,8 @@ mod tests {
         let (verdict, what) = seen(&Kind::Stall, &error("runnable task stall (a/0)\n  kernel: watchdog+0x5"));
         assert_eq!((verdict, what.as_str()), (Shows::Same, "runnable task stall (a/0)"));
         assert_eq!(seen(&Kind::LongWait, &error("runnable task stall")).0, Shows::Not);
-        let refused = VenueError::NotHere { policy: "mine".into(), venue: "vm", why: "too old".into() };
+        let refused =
+            VenueError::NotHere { policy: "mine".into(), venue: "vm", why: "too old".into(), elsewhere: None };
         assert_eq!(seen(&Kind::Stall, &refused).0, Shows::Unknown);
     }
 

@@ -124,6 +124,23 @@ pub struct Search<'a> {
     pub state: State,
 }
 
+/// What is searched, with all that decides what is found but the seed.
+fn subject(policy: &Policy, bounds: &Bounds, coverage: bool) -> String {
+    let Bounds { longest_wait, idle, jain, ignored, reference } = bounds;
+    let bound = |name: &str, value: Option<String>| Some(format!("{name} {}", value?));
+    let parts = [
+        Some(policy.described()),
+        bound("against", reference.as_ref().map(Policy::described)),
+        bound("longest wait", longest_wait.map(|wait| wait.to_string())),
+        bound("idle", idle.map(|idle| idle.to_string())),
+        bound("jain", jain.map(|jain| jain.to_string())),
+        bound("without", (!ignored.is_empty()).then(|| ignored.join(" "))),
+        coverage.then(|| "with coverage".into()),
+        bound("schedlab", Some(env!("CARGO_PKG_VERSION").into())),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
 impl<'a> Search<'a> {
     /// One that begins, or continues where a folder holds one of the same policy, bounds and seed.
     pub fn new(
@@ -133,14 +150,7 @@ impl<'a> Search<'a> {
         options: Options,
         folder: Option<&'a Path>,
     ) -> Search<'a> {
-        let reference = bounds.reference.as_ref().map(Policy::identity);
-        let Bounds { longest_wait, idle, jain, ignored, .. } = bounds;
-        let version = env!("CARGO_PKG_VERSION");
-        let subject = format!(
-            "{version} {} {longest_wait:?} {idle:?} {jain:?} {ignored:?} {reference:?} {}",
-            policy.identity(),
-            options.coverage
-        );
+        let subject = subject(policy, bounds, options.coverage);
         let fresh = State {
             schema: FORM.into(),
             subject,
@@ -308,5 +318,24 @@ impl<'a> Search<'a> {
         let path = folder.join(STATE);
         let state = serde_json::to_vec_pretty(&self.state).expect("a state has a form in JSON");
         Partial::write(&path, &state).map_err(|error| failed(&path, error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use schedlab_model::time::Time;
+    use schedlab_policy::PolicySpec;
+
+    #[test]
+    fn what_is_kept_says_in_words_what_was_searched() {
+        let rr = Policy::find(&PolicySpec::parse("rr:quantum=5ms").unwrap()).unwrap();
+        let bounds =
+            Bounds { longest_wait: Some(Time::from_ms(2)), ignored: vec!["stall".into()], ..Bounds::default() };
+        let words = subject(&rr, &bounds, false);
+        assert!(words.starts_with("policy rr:") && words.contains("quantum=5ms"), "{words}");
+        assert!(words.contains(", longest wait 2ms, without stall, schedlab "), "{words}");
+        assert_ne!(words, subject(&rr, &bounds, true));
+        assert_ne!(words, subject(&rr, &Bounds { jain: Some(0.9), ..bounds }, false));
     }
 }

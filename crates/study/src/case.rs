@@ -97,6 +97,11 @@ pub struct Experiment {
     pub smaller: Vec<String>,
 }
 
+/// A policy of a study, whose files count from `folder`.
+fn find(policy: &str, folder: &Path) -> Result<Policy, VenueError> {
+    Policy::find(&PolicySpec::parse(policy)?.beside(folder))
+}
+
 impl Experiment {
     /// What a study asks for. `scenario` finds scenarios that are not in it, and files of policies count from `folder`;
     /// `text` is the study's file, for the places of errors.
@@ -137,14 +142,16 @@ impl Experiment {
                     })?,
                     None => scenario(&run.scenario).map_err(|message| at("scenario", message))?,
                 };
+                let mut wrong: Vec<VenueError> = Vec::new();
                 for policy in run.policy.all() {
                     if !policies.contains_key(policy) {
-                        let spec = PolicySpec::parse(policy).map_err(|error| at("policy", error.to_string()))?;
-                        let found =
-                            Policy::find(&spec.beside(folder)).map_err(|error| at("policy", error.to_string()))?;
-                        policies.insert(policy.clone(), found);
+                        match find(policy, folder) {
+                            Ok(found) => _ = policies.insert(policy.clone(), found),
+                            Err(error) => wrong.push(at("policy", error.to_string()).into()),
+                        }
                     }
                 }
+                VenueError::all(wrong)?;
                 let place = Place::read(run.venue, run.kernel.as_deref(), run.engine.as_deref());
                 let place = place.map_err(|error| at("engine", error.to_string()))?;
                 let place = place.for_policies(run.policy.all().iter().map(|policy| &policies[policy]));

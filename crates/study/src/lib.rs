@@ -34,7 +34,7 @@ pub use language::{
 };
 pub use page::{Answered, Counts, Page};
 pub use picture::{ChartPage, Point, Series};
-pub use runner::{CaseOutcome, Observed, carry_out};
+pub use runner::{CaseOutcome, Observed, TOO_SHORT, carry_out};
 pub use table::{TableKind, TablePage, TableRow};
 pub use values::{Row, notes};
 pub use verdict::{Firmness, Judged, Proved, Verdict};

@@ -12,6 +12,9 @@ use schedlab_model::outcome::Outcome;
 use schedlab_views::course::Course;
 use serde::de::DeserializeOwned;
 
+/// Why nothing can be estimated of a run that is too short.
+pub const TOO_SHORT: &str = "a task did not end a single computation";
+
 /// What was seen of a case.
 #[derive(Clone, Debug)]
 pub struct Observed {
@@ -133,5 +136,5 @@ fn heard<T: DeserializeOwned>(seen: &Seen, name: &str) -> Option<T> {
 fn rates(seen: &[Seen], name: &str) -> Result<Vec<f64>, String> {
     let rate = |seen| heard::<Option<f64>>(seen, name).flatten();
     let rates: Option<Vec<f64>> = seen.iter().map(rate).collect();
-    rates.ok_or_else(|| "a task did not end a single computation".into())
+    rates.ok_or_else(|| TOO_SHORT.into())
 }

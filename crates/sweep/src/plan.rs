@@ -201,19 +201,28 @@ impl Plan {
         let of_axis: Vec<String> =
             (0..self.points.len()).filter_map(|point| self.at(point, POLICY).map(as_word)).collect();
         let names = if of_axis.is_empty() { sweep.spec.policy.all() } else { &of_axis };
-        let (mut seen, mut found, mut refused) = (BTreeSet::new(), Vec::new(), Vec::new());
+        let (mut seen, mut found, mut refused, mut wrong) = (BTreeSet::new(), Vec::new(), Vec::new(), Vec::new());
         let venue = self.place.venue(1);
         for name in names.iter().filter(|name| seen.insert(*name)) {
-            let candidate = Candidate::find(name, folder).map_err(|error| sweep.wrong(POLICY, error.to_string()))?;
+            let candidate = match Candidate::find(name, folder) {
+                Ok(candidate) => candidate,
+                Err(error) => {
+                    wrong.push(sweep.wrong(POLICY, error.to_string()).into());
+                    continue;
+                }
+            };
             match venue.accepts(&candidate.policy) {
                 Ok(()) => found.push(candidate),
-                Err(refusal) => refused.push(refusal),
+                Err(refusal) => refused.push(refusal.without_venues("choose another `venue` in the sweep")),
             }
         }
-        match (found.is_empty(), refused.is_empty()) {
-            (false, _) => Ok((found, refused)),
-            (true, false) => Err(refused.swap_remove(0)),
-            (true, true) => Err(sweep.wrong(POLICY, "a sweep needs at least one policy").into()),
+        VenueError::all(wrong)?;
+        if found.is_empty() {
+            VenueError::all(std::mem::take(&mut refused))?;
+        }
+        match found.is_empty() {
+            false => Ok((found, refused)),
+            true => Err(sweep.wrong(POLICY, "a sweep needs at least one policy").into()),
         }
     }
 

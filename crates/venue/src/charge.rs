@@ -28,12 +28,7 @@ impl Charge {
 
     /// Hands the CPUs to a policy.
     pub fn take(policy: &Policy) -> Result<Charge, VenueError> {
-        let needless = || VenueError::NotHere {
-            policy: policy.label.clone(),
-            venue: host::NAME,
-            why: "it is in charge where nothing is loaded".into(),
-        };
-        Charge::of(policy)?.ok_or_else(needless)
+        Charge::of(policy)?.ok_or_else(|| VenueError::InCharge { policy: policy.label.clone() })
     }
 
     /// What its user has to know of its parameters on this machine, in a sentence each.

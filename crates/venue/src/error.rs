@@ -64,18 +64,29 @@ pub enum VenueError {
         name: String,
     },
     /// The policy cannot be run in this venue.
-    #[error("policy {policy} cannot be run in the venue `{venue}`: {why}")]
+    #[error("policy {policy} cannot be run in the venue `{venue}`: {why}{}", behind(.elsewhere.as_deref()))]
     NotHere {
         /// The policy as the user wrote it.
         policy: String,
         /// The venue's name.
         venue: &'static str,
-        /// What is missing, and what to do about it.
+        /// What is missing.
         why: String,
+        /// Which venue to use instead, for a caller that has others.
+        elsewhere: Option<String>,
     },
     /// A venue is in a list of venues twice.
     #[error("the venue `{0}` is named twice: name it once")]
     Twice(&'static str),
+    /// There is nothing to load for the kernel's own scheduler.
+    #[error("policy {policy} is in charge of this machine while nothing is loaded: load another one, as rr")]
+    InCharge {
+        /// The policy as the user wrote it.
+        policy: String,
+    },
+    /// What is wrong with several policies, a line each.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+    Several(Vec<VenueError>),
     /// The tasks could not be run on this machine.
     #[error(transparent)]
     Load(#[from] LoadError),
@@ -113,7 +124,39 @@ pub enum VenueError {
     Trace(#[from] schedlab_trace::Error),
 }
 
+/// An advice at the end of a message.
+fn behind(advice: Option<&str>) -> String {
+    advice.map_or(String::new(), |advice| format!("; {advice}"))
+}
+
 impl VenueError {
+    /// All that is wrong with several policies; nothing where that is nothing.
+    ///
+    /// # Errors
+    ///
+    /// Something is.
+    pub fn all(mut errors: Vec<VenueError>) -> Result<(), VenueError> {
+        match errors.len() {
+            0 => Ok(()),
+            1 => Err(errors.remove(0)),
+            _ => Err(VenueError::Several(errors)),
+        }
+    }
+
+    /// The same error for a caller that runs policies in one place only: `advice` is what to do instead of using another venue.
+    #[must_use]
+    pub fn without_venues(self, advice: &str) -> VenueError {
+        match self {
+            VenueError::NotHere { policy, venue, why, elsewhere: Some(_) } => {
+                VenueError::NotHere { policy, venue, why, elsewhere: Some(advice.into()) }
+            }
+            VenueError::Several(errors) => {
+                VenueError::Several(errors.into_iter().map(|error| error.without_venues(advice)).collect())
+            }
+            other => other,
+        }
+    }
+
     /// Whether a policy failed in a run: a finding about that policy, and not about anything else.
     pub fn is_failure_of_policy(&self) -> bool {
         match self {
@@ -166,7 +209,9 @@ impl VenueError {
             SchedulerError::Build
             | SchedulerError::NoSchedExt
             | SchedulerError::Rights(_)
-            | SchedulerError::Taken(_) => VenueError::NotHere { policy, venue: crate::host::NAME, why },
+            | SchedulerError::Taken(_) => {
+                VenueError::NotHere { policy, venue: crate::host::NAME, why, elsewhere: None }
+            }
             SchedulerError::Refused(_) | SchedulerError::Program(_) | SchedulerError::Ejected(_) => {
                 VenueError::Kernel { policy, why, was_in_charge }
             }
@@ -186,6 +231,9 @@ impl VenueError {
     /// Whose fault it is.
     pub fn class(&self) -> ErrorClass {
         let failed = match self {
+            VenueError::Several(errors) => {
+                return errors.first().map_or(ErrorClass::WrongInput, VenueError::class);
+            }
             VenueError::Scenario(_)
             | VenueError::Spec(_)
             | VenueError::Parameter { .. }
@@ -193,6 +241,7 @@ impl VenueError {
             | VenueError::Program { .. }
             | VenueError::NotHere { .. }
             | VenueError::Twice(_)
+            | VenueError::InCharge { .. }
             | VenueError::Failed(RunFailure::OnlyWarmup { .. })
             | VenueError::Load(LoadError::Refused(_) | LoadError::Standstill(_))
             | VenueError::Object { .. } => false,

@@ -105,19 +105,19 @@ fn others(policy: &Policy) -> Served {
 
 /// Whether this machine's kernel can run a policy.
 pub(crate) fn accepts(policy: &Policy) -> Result<(), VenueError> {
-    let why = match policy.scheduler {
+    let (why, elsewhere) = match policy.scheduler {
         Scheduler::Kernel => return Ok(()),
-        Scheduler::Ideal(_) => "an ideal discipline exists in the simulator alone; use --venue sim".into(),
-        Scheduler::Native(_) => "it is a part of the program and not of a kernel; use --venue sim".into(),
-        Scheduler::Program(ref program) if program.once() => crate::program::NOT_ONCE.into(),
+        Scheduler::Ideal(_) => ("an ideal discipline exists in the simulator alone".into(), "use --venue sim"),
+        Scheduler::Native(_) => ("it is a part of the program and not of a kernel".into(), "use --venue sim"),
+        Scheduler::Program(ref program) if program.once() => (crate::program::GOES_ON.into(), crate::program::NOT_ONCE),
         Scheduler::Object { .. } | Scheduler::Program(_) if schedlab_kernel::has_sched_ext() => return Ok(()),
-        Scheduler::Object { .. } | Scheduler::Program(_) => format!(
-            "the running kernel, {}, has no sched_ext; --venue vm runs it in one that has, --venue sim simulates it, and \
-             --policy kernel is this kernel's own scheduler",
-            kernel_release()
+        Scheduler::Object { .. } | Scheduler::Program(_) => (
+            format!("the running kernel, {}, has no sched_ext", kernel_release()),
+            "--venue vm runs it in one that has, --venue sim simulates it, and --policy kernel is this kernel's own \
+             scheduler",
         ),
     };
-    Err(VenueError::NotHere { policy: policy.label.clone(), venue: NAME, why })
+    Err(VenueError::NotHere { policy: policy.label.clone(), venue: NAME, why, elsewhere: Some(elsewhere.into()) })
 }
 
 /// The release of the running kernel.

@@ -92,7 +92,14 @@ impl Loads for Loading {
             (Ok(()), None) => unreachable!("only what is attached stops it"),
             (Err(LoaderError::Stopped), _) => return Err(RunError::Stopped),
             (Err(error), _) => {
-                let mut text = error.to_string();
+                let mut text = match &error {
+                    LoaderError::Ended(how, tail) => {
+                        format!(
+                            "it ended with {how} and loaded no scheduler: name a program that loads one and stays{tail}"
+                        )
+                    }
+                    error => error.to_string(),
+                };
                 let refused: Vec<&str> = supervisor.refused().collect();
                 let faults: Vec<&str> = machine.faults().iter().map(String::as_str).collect();
                 let lists =

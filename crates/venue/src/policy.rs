@@ -8,8 +8,9 @@ use schedlab_guest::{ObjectJob, PolicyJob};
 use schedlab_kernel::Enumerator;
 use schedlab_model::hash::sha256;
 use schedlab_model::layout::Layout;
-use schedlab_model::result::PolicyInfo;
+use schedlab_model::result::{self, PolicyInfo};
 use schedlab_policy::{Parameter, PolicySpec, Reference, find};
+use schedlab_sim::RunError;
 use schedlab_sim::scx::consts::SCX_OPS_SWITCH_PARTIAL;
 use schedlab_simulation::{
     Discipline, MachineParameters, ObjectPolicy, RunFailure, discipline, ideal_name, parameters_of,
@@ -114,6 +115,38 @@ impl Policy {
         })
     }
 
+    /// Finds policies that are to be run: a kernel must accept their licences.
+    ///
+    /// # Errors
+    ///
+    /// All that is wrong with any of them.
+    pub fn find_each<'a>(specs: impl IntoIterator<Item = &'a PolicySpec>) -> Result<Vec<Policy>, VenueError> {
+        let (mut policies, mut wrong) = (Vec::new(), Vec::new());
+        for spec in specs {
+            match Policy::find(spec).and_then(Policy::licensed) {
+                Ok(policy) => policies.push(policy),
+                Err(error) => wrong.push(error),
+            }
+        }
+        VenueError::all(wrong).map(|()| policies)
+    }
+
+    /// The same policy, if a kernel accepts its licence.
+    ///
+    /// # Errors
+    ///
+    /// It does not.
+    pub fn licensed(self) -> Result<Policy, VenueError> {
+        let checked = self.object().map_or(Ok(()), |policy| policy.object.check_licence());
+        match checked {
+            Ok(()) => Ok(self),
+            Err(error) => {
+                let error = Box::new(RunError::from(error));
+                Err(RunFailure::Run { policy: self.label, error }.into())
+            }
+        }
+    }
+
     /// Refuses a policy that schedules none of a scenario's tasks.
     pub(crate) fn must_schedule_all(&self, venue: &'static str) -> Result<(), VenueError> {
         let flags = self.object().and_then(|policy| Some(policy.object.ops().ok()?.scalar("flags")));
@@ -121,7 +154,7 @@ impl Policy {
             return Ok(());
         }
         let why = "it has SCX_OPS_SWITCH_PARTIAL, with which a policy schedules tasks of SCHED_EXT only, and a scenario has none";
-        Err(VenueError::NotHere { policy: self.label.clone(), venue, why: why.into() })
+        Err(VenueError::NotHere { policy: self.label.clone(), venue, why: why.into(), elsewhere: None })
     }
 
     /// The same policy, already found, with the settings of `spec` and no others.
@@ -158,6 +191,19 @@ impl Policy {
     pub fn identity(&self) -> String {
         let object = self.hash.as_deref().unwrap_or_default();
         format!("{} {:?} {object}", self.info.name, self.info.parameters)
+    }
+
+    /// The same in words, for files that people read: `policy rr:quantum=5ms, object 0123456789abcdef`.
+    pub fn described(&self) -> String {
+        let declared = self.parameters();
+        let shown = |(name, value): (&String, &result::Parameter)| {
+            let own = declared.iter().find(|parameter| parameter.name == *name);
+            format!("{name}={}", Parameter::shown(own, value))
+        };
+        let settings: Vec<String> = self.info.parameters.iter().map(shown).collect();
+        let colon = if settings.is_empty() { "" } else { ":" };
+        let object = self.hash.as_ref().map_or(String::new(), |hash| format!(", object {hash:.16}"));
+        format!("policy {}{colon}{}{object}", self.info.name, settings.join(","))
     }
 
     /// What results say about it when it ran on a machine.
@@ -262,6 +308,11 @@ mod tests {
         let rr = find_text("rr:quantum=5ms").unwrap();
         assert_eq!((rr.label.as_str(), rr.info.name.as_str(), rr.shipped), ("rr:quantum=5ms", "rr", true));
         assert_eq!(rr.info.parameters["quantum"], ResultParameter::Unsigned(5_000_000));
+        let (hash, words) = (rr.hash.clone().unwrap(), rr.described());
+        assert!(words.starts_with("policy rr:") && words.contains("quantum=5ms"), "{words}");
+        assert!(words.ends_with(&format!(", object {}", &hash[..16])), "{words}");
+        assert_ne!(words, find_text("rr:quantum=6ms").unwrap().described());
+        assert_eq!(find_text("ps").unwrap().described(), "policy ps");
         let mlfq = find_text("mlfq:starve=age(50ms)").unwrap();
         assert_eq!(mlfq.info.parameters["starve"], ResultParameter::Text("age".into()));
         assert_eq!(mlfq.info.parameters["slices"], ResultParameter::Text("linear".into()));
@@ -278,6 +329,16 @@ mod tests {
         let error = find_text("ps:quantum=5ms").unwrap_err().to_string();
         assert_eq!(error, "policy ps:quantum=5ms: `ps` has no parameters; write ps alone");
         assert!(find_text("srtp").unwrap_err().to_string().contains("did you mean `srpt`?"));
+    }
+
+    #[test]
+    fn all_that_is_wrong_with_several_policies_is_told() {
+        let specs = ["nope", "rr", "ps:quantum=5ms"].map(|text| PolicySpec::parse(text).unwrap());
+        let error = Policy::find_each(&specs).unwrap_err();
+        let lines: Vec<String> = error.to_string().lines().map(String::from).collect();
+        assert!(lines[0].contains("`nope`") && lines[1].contains("`ps` has no parameters"), "{lines:?}");
+        assert_eq!((lines.len(), error.class()), (2, ErrorClass::WrongInput));
+        assert_eq!(Policy::find_each(&specs[1..2]).unwrap().len(), 1);
     }
 
     #[test]

@@ -13,7 +13,10 @@ use std::path::{Path, PathBuf};
 const MOST_BYTES: u64 = 512 << 20;
 
 /// Why a kernel does not take a program that is to be stopped.
-pub(crate) const NOT_ONCE: &str = "a program goes on working in a kernel; use exec:, or --venue sim";
+pub(crate) const GOES_ON: &str = "a program goes on working in a kernel";
+
+/// What to do about it.
+pub(crate) const NOT_ONCE: &str = "use exec:, or --venue sim";
 
 /// A program that puts a policy in charge of a kernel.
 #[derive(Clone, Debug)]

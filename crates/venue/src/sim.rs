@@ -18,13 +18,15 @@ impl Venue for SimVenue {
     }
 
     fn accepts(&self, policy: &Policy) -> Result<(), VenueError> {
-        let why = match policy.scheduler {
-            Scheduler::Kernel => "it is the kernel that runs on this machine; use --venue host".into(),
-            Scheduler::Object { .. } | Scheduler::Program(_) | Scheduler::Ideal(_) | Scheduler::Native(_) => {
-                return Ok(());
-            }
-        };
-        Err(VenueError::NotHere { policy: policy.label.clone(), venue: self.name(), why })
+        match policy.scheduler {
+            Scheduler::Object { .. } | Scheduler::Program(_) | Scheduler::Ideal(_) | Scheduler::Native(_) => Ok(()),
+            Scheduler::Kernel => Err(VenueError::NotHere {
+                policy: policy.label.clone(),
+                venue: self.name(),
+                why: "it is the kernel that runs on this machine".into(),
+                elsewhere: Some("use --venue host".into()),
+            }),
+        }
     }
 
     fn run(
@@ -109,7 +111,7 @@ pub fn coverage(
 ) -> Result<Coverage, VenueError> {
     let Some(object) = policy.object() else {
         let why = "it has no source lines: it is no BPF object".into();
-        return Err(VenueError::NotHere { policy: policy.label.clone(), venue: "sim", why });
+        return Err(VenueError::NotHere { policy: policy.label.clone(), venue: "sim", why, elsewhere: None });
     };
     let failed = |error| RunFailure::Run { policy: policy.label.clone(), error: Box::new(error) };
     Ok(object.coverage(workload, seed, control).map_err(failed)?)

@@ -4,6 +4,7 @@ use crate::measured::{KernelRun, scheduler_program};
 use crate::{Control, Policy, Request, Run, Scheduler, Venue, VenueError, Wall, identity, own_file};
 use schedlab_guest::{Job, Setup, Work};
 use schedlab_load::Algorithm;
+use schedlab_model::count::counted;
 use schedlab_model::result::EngineInfo;
 use schedlab_model::time::Time;
 use schedlab_model::trace::Sink;
@@ -44,8 +45,9 @@ impl VmVenue {
         let (name, most) = (spec.engine().name(), spec.engine().max_cpus());
         if cpus > most {
             return Err(VmError::Lack(format!(
-                "the time of {name} is true for at most {most} CPUs and the scenario's machine has {cpus}; run with \
-                 --cpus or another --engine"
+                "the time of {name} is true for at most {} and the scenario's machine has {cpus}; run with --cpus or \
+                 another --engine",
+                counted(most, "CPU")
             )));
         }
         // Known before a kernel is fetched for it.
@@ -62,6 +64,7 @@ impl VmVenue {
             policy: policy.label.clone(),
             venue: self.name(),
             why: format!("the kernel {} has no sched_ext; --kernel debian:13-backports has", self.kernel),
+            elsewhere: None,
         })
     }
 }
@@ -94,13 +97,15 @@ impl Venue for VmVenue {
             Scheduler::Program(ref program) if program.once() => Err(VenueError::NotHere {
                 policy: policy.label.clone(),
                 venue: self.name(),
-                why: crate::program::NOT_ONCE.into(),
+                why: crate::program::GOES_ON.into(),
+                elsewhere: Some(crate::program::NOT_ONCE.into()),
             }),
             Scheduler::Kernel | Scheduler::Object { .. } | Scheduler::Program(_) => Ok(()),
             Scheduler::Ideal(_) | Scheduler::Native(_) => Err(VenueError::NotHere {
                 policy: policy.label.clone(),
                 venue: self.name(),
-                why: "it exists in the simulator alone; use --venue sim".into(),
+                why: "it exists in the simulator alone".into(),
+                elsewhere: Some("use --venue sim".into()),
             }),
         }
     }

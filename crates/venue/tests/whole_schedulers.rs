@@ -97,7 +97,7 @@ fn what_a_loader_should_not_do_is_refused_and_named() {
         ("write", "no new file: Permission denied", ""),
         ("objects", "42, and of a number -14", ""),
         ("poison", "poison: the object needs what is not simulated: helper", ""),
-        ("end", "it ended with status 5 and was not ready", ""),
+        ("end", "it ended with status 5 and loaded no scheduler", ""),
         ("hang", "all its threads wait for something that never comes", ""),
         ("threads", "5 5 5 at 1.005", ""),
         ("threads", "in thread 1000", ""),

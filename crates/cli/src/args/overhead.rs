@@ -1,6 +1,6 @@
 //! The flags of `overhead`.
 
-use super::{SpecList, parse_list, read, read_export, venue_names};
+use super::{SpecList, parse_list, read_export, read_length, venue_names};
 use clap::ValueEnum;
 use schedlab_model::time::Time;
 use schedlab_report::export::Form;
@@ -27,7 +27,7 @@ pub struct OverheadArgs {
     #[arg(long, value_enum, value_name = "KINDS", default_value = "thread,process", value_delimiter = ',')]
     pub kind: Vec<TaskKind>,
     /// The measured length of a run
-    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = read::<Time>)]
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = read_length)]
     pub duration: Time,
     /// How many blocks to run; a block has one run with each number of tasks
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(2..=1000))]

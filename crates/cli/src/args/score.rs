@@ -18,8 +18,8 @@ pub struct ScoreArgs {
     /// Also score the held-out scenarios
     #[arg(long)]
     pub held_out: bool,
-    /// The most CPU time that it may take
-    #[arg(long, value_name = "TIME", value_parser = read::<Time>, default_value = "10min")]
+    /// The most CPU time that it may take, in whole seconds, from 1s on
+    #[arg(long, value_name = "TIME", value_parser = read_time_limit, default_value = "10min")]
     pub time_limit: Time,
     /// The most memory that it may use, in MiB
     #[arg(long, value_name = "MIB", default_value_t = 4096, value_parser = clap::value_parser!(u64).range(64..=1 << 20))]
@@ -71,4 +71,13 @@ pub struct TuneArgs {
     /// No progress bar, no remarks on standard error
     #[arg(long, short)]
     pub quiet: bool,
+}
+
+/// A limit of CPU time. A kernel counts it in seconds.
+fn read_time_limit(text: &str) -> Result<Time, String> {
+    let limit = read::<Time>(text)?;
+    match limit.ns().is_multiple_of(Time::from_s(1).ns()) && limit > Time::ZERO {
+        true => Ok(limit),
+        false => Err("a kernel limits CPU time in whole seconds: write 1s or more, as in 90s".into()),
+    }
 }

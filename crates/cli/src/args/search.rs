@@ -1,6 +1,6 @@
 //! The flags of `search`.
 
-use super::read;
+use super::{read, read_length};
 use schedlab_model::time::Time;
 use schedlab_policy::PolicySpec;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ pub struct SearchArgs {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
     /// The most wall time, as in 10min
-    #[arg(long, value_name = "TIME", value_parser = read::<Time>, default_value = "5min")]
+    #[arg(long, value_name = "TIME", value_parser = read_length, default_value = "5min")]
     pub budget: Time,
     /// The most scenarios, whatever time they take: the same number finds the same
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "budget")]

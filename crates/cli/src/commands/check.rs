@@ -5,6 +5,7 @@ use crate::args::CheckArgs;
 use crate::args::paths::shown;
 use crate::failure::Failure;
 use crate::output;
+use schedlab_model::count::counted;
 use schedlab_venue::replay;
 use serde_json::json;
 
@@ -34,13 +35,13 @@ pub fn run(args: &CheckArgs) -> Result<(), Failure> {
         header.policy,
         header.venue,
         header.end,
-        counted(header.cpus.into(), "CPU"),
+        counted(header.cpus, "CPU"),
         header.seed,
         counted(findings.events, "event"),
         counted(findings.tasks, "task"),
     );
     if header.lost > 0 {
-        text += &format!(", {} events lost", header.lost);
+        text += &format!(", {} lost", counted(header.lost, "event"));
     }
     if findings.is_lawful() {
         return output::print(&(text + ": no invariant is violated\n"));
@@ -51,11 +52,6 @@ pub fn run(args: &CheckArgs) -> Result<(), Failure> {
     }
     output::print(&text)?;
     ended(args, false)
-}
-
-/// A number of things.
-fn counted(count: u64, one: &str) -> String {
-    format!("{count} {one}{}", if count == 1 { "" } else { "s" })
 }
 
 fn ended(args: &CheckArgs, is_lawful: bool) -> Result<(), Failure> {

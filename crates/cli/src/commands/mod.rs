@@ -8,6 +8,7 @@ pub mod compare;
 pub mod gate;
 pub mod import;
 pub mod load;
+mod missing;
 pub mod model;
 pub mod overhead;
 pub mod policies;
@@ -33,7 +34,20 @@ use crate::args::paths::shown;
 use crate::failure::Failure;
 use schedlab_boundary::file;
 use schedlab_catalogue::kinds::{by_extension, for_another_command, of_json};
+use schedlab_policy::PolicySpec;
+use schedlab_venue::{Policy, SimVenue, Venue as _, VenueError};
 use std::path::Path;
+
+/// Policies that are to be simulated.
+///
+/// # Errors
+///
+/// All that is wrong with any of them.
+fn simulated<'a>(specs: impl IntoIterator<Item = &'a PolicySpec>) -> Result<Vec<Policy>, Failure> {
+    let policies = Policy::find_each(specs)?;
+    VenueError::all(policies.iter().filter_map(|policy| SimVenue.accepts(policy).err()).collect())?;
+    Ok(policies)
+}
 
 /// The text of a file of ours in TOML.
 fn text_of(path: &Path) -> Result<String, Failure> {

@@ -1,14 +1,16 @@
 //! `schedlab overhead`: what multitasking costs here, estimated from outside. It is a study of one question, written from
 //! the flags.
 
+use super::missing;
 use crate::args::{OverheadArgs, TaskKind};
 use crate::failure::{self, Failure};
 use crate::{export, interrupt, meant, output, progress};
 use schedlab_campaign::{Runner, threads};
+use schedlab_model::count::numbered;
 use schedlab_model::scenario::{Notation, Scenario};
 use schedlab_model::time::Time;
 use schedlab_study::{CaseOutcome, Experiment, Page, Study, Variant, carry_out};
-use schedlab_venue::Monitor;
+use schedlab_venue::{Monitor, Policy, VenueError};
 use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
@@ -26,11 +28,14 @@ const COMPUTATIONS: u32 = 208_000;
 pub fn run(args: OverheadArgs) -> Result<(), Failure> {
     export::check(&args.export)?;
     meant::refuse_of_guests(&[("--kernel", args.kernel.is_some())], &[args.venue])?;
+    // Here an error is about the flag, and not about the study that is made of it.
+    Policy::find_each(args.policy.iter().flat_map(|list| list.iter()))?;
     let text = study(&args);
-    let parsed = Study::parse(&text, NAME)?;
+    let parsed = Study::parse(&text, NAME).map_err(|error| of_flags(error.into()))?;
     let none = |name: &str| -> Result<Scenario, String> { Err(format!("there is no scenario `{name}`")) };
     let experiment =
-        Experiment::plan(&parsed, (&text, NAME), Variant { seeds: 1, ..Variant::default() }, Path::new(""), &none)?;
+        Experiment::plan(&parsed, (&text, NAME), Variant { seeds: 1, ..Variant::default() }, Path::new(""), &none)
+            .map_err(of_flags)?;
     let monitor = Arc::new(Monitor::default());
     interrupt::watch(&monitor)?;
     // Nothing is kept: the question is about the present.
@@ -40,7 +45,15 @@ pub fn run(args: OverheadArgs) -> Result<(), Failure> {
     let page = Page::new(&parsed, &experiment, &outcomes);
     let printed = if args.json { output::print_json(&page) } else { output::print(&page.show(output::style())) };
     let exported = export::write(&args.export, |_| page.tables());
-    failure::all([printed, exported, end(&page, &outcomes, &monitor)])
+    failure::all([printed, exported, end(&page, (&experiment, &outcomes), &monitor)])
+}
+
+/// What is wrong with the flags: the study that is made of them is no file of the user's.
+fn of_flags(error: VenueError) -> Failure {
+    match error {
+        VenueError::Scenario(error) => Failure::Input(format!("{NAME}: {}", error.message)),
+        error => error.into(),
+    }
 }
 
 /// The study that the flags describe, as its file.
@@ -99,18 +112,16 @@ fn run_of(args: &OverheadArgs, kind: TaskKind) -> String {
 }
 
 /// The exit code says whether everything was measured, and whether any estimate is refused.
-fn end(page: &Page, outcomes: &[CaseOutcome], monitor: &Monitor) -> Result<(), Failure> {
+fn end(page: &Page, (experiment, outcomes): (&Experiment, &[CaseOutcome]), monitor: &Monitor) -> Result<(), Failure> {
     if monitor.is_stopped() {
         return Err(Failure::Interrupted);
     }
-    let why: Vec<&str> = outcomes.iter().filter_map(CaseOutcome::why_not).collect();
-    if let Some(first) = why.first() {
-        return Err(Failure::NotRun(format!("{} of {} cases were not run here: {first}", why.len(), outcomes.len())));
-    }
+    missing::none(experiment, outcomes, "take a longer --duration")?;
     match page.questions.iter().map(|question| question.refused).sum::<usize>() {
         0 => Ok(()),
         refused => Err(Failure::Inconclusive(format!(
-            "{refused} estimates do not differ from zero: longer runs or more blocks"
+            "{} from zero: take a longer --duration or more --blocks",
+            numbered(refused as u64, "estimate does not differ", "estimates do not differ")
         ))),
     }
 }

@@ -46,6 +46,7 @@ fn report(args: &QuotaArgs, answer: &Answer, source: Listing) -> Result<(), Fail
 fn failed(error: QuotaError) -> Failure {
     match error {
         QuotaError::Input(message) => Failure::Input(message),
+        QuotaError::Unfit(lacks) => Failure::Several(lacks.into_iter().map(Failure::Input).collect()),
         QuotaError::Failed(message) => Failure::Failed(message),
         QuotaError::Policies(failures) => Failure::Policies(failures),
         QuotaError::Venue(error) => error.into(),

@@ -8,6 +8,7 @@ use schedlab_boundary::{FileName, Shown, file, is_hidden};
 use schedlab_charts::{Chart, Look, png, svgs};
 use schedlab_html::{Document, Evidence, Heard, Provenance, of_comparison, of_history};
 use schedlab_job::label::{Unnamed, of_results, parameters};
+use schedlab_model::count::{counted, numbered};
 use schedlab_model::outcome::Outcome;
 use schedlab_regression::history;
 use schedlab_report::comparison::{Candidate, Comparison};
@@ -115,7 +116,11 @@ fn read(path: &Path, number: usize) -> Result<File, Failure> {
     let comparison: Comparison = serde_json::from_value(whole).map_err(wrong)?;
     let (labels, results) = (&comparison.policies, &comparison.results);
     if labels.len() != results.len() {
-        return Err(input(format!("it names {} policies and has {} results", labels.len(), results.len())));
+        return Err(input(format!(
+            "it names {} and has {}",
+            numbered(labels.len() as u64, "policy", "policies"),
+            counted(results.len() as u64, "result")
+        )));
     }
     let runs = labels.iter().zip(results).map(|(label, result)| Read::new(number, Some(label.clone()), result.clone()));
     Ok(File { runs: runs.collect(), comparison: Some(comparison) })

@@ -4,9 +4,10 @@ use crate::args::SearchArgs;
 use crate::failure::{self, Failure};
 use crate::{files, interrupt, output};
 use schedlab_campaign::{Place, Runner, threads};
+use schedlab_model::count::{counted, numbered};
 use schedlab_report::wrap;
 use schedlab_search::{Bounds, File, Found, InKernel, Kind, Options, Search, SearchError, Shows, State, Told};
-use schedlab_venue::{Monitor, Policy, VenueName};
+use schedlab_venue::{Monitor, VenueName};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,13 +20,14 @@ pub fn run(args: SearchArgs) -> Result<(), Failure> {
         let names = Kind::NAMES.join(", ");
         return Err(Failure::Input(format!("--ignore: nothing is called `{name}`; there are {names}, and fault-…")));
     }
-    let policy = Policy::find(&args.policy)?;
+    let mut policies = super::simulated([&args.policy].into_iter().chain(&args.against))?;
+    let policy = policies.remove(0);
     let bounds = Bounds {
         longest_wait: args.longest_wait,
         idle: args.idle,
         jain: args.jain,
         ignored: args.ignore.clone(),
-        reference: args.against.as_ref().map(Policy::find).transpose()?,
+        reference: policies.pop(),
     };
     let monitor = Arc::new(Monitor::default());
     interrupt::watch(&monitor)?;
@@ -46,7 +48,7 @@ pub fn run(args: SearchArgs) -> Result<(), Failure> {
 fn begin(state: &State) {
     match state.scenarios {
         0 => output::remark(&format!("seed {}", state.seed)),
-        count => output::remark(&format!("seed {}, going on after {count} scenarios", state.seed)),
+        count => output::remark(&format!("seed {}, going on after {}", state.seed, counted(count, "scenario"))),
     }
 }
 
@@ -55,7 +57,12 @@ fn tell(told: &Told, quiet: bool) {
         _ if quiet => {}
         Told::New(finding, seed) => output::remark(&format!("seed {seed}: {}", finding.what)),
         Told::Small(found) => {
-            output::remark(&format!("seed {}: {} in {} lines", found.seed, found.finding.kind.name(), found.lines));
+            output::remark(&format!(
+                "seed {}: {} in {}",
+                found.seed,
+                found.finding.kind.name(),
+                counted(found.lines as u64, "line")
+            ));
         }
     }
 }
@@ -64,14 +71,13 @@ fn print(args: &SearchArgs, state: &State) -> Result<(), Failure> {
     if args.json {
         return output::print_json(state);
     }
-    let policy = &args.policy;
+    let (policy, scenarios) = (&args.policy, counted(state.scenarios, "scenario"));
     let mut page = match state.found.len() {
         0 if state.scenarios == 0 => {
             format!("Nothing is known of {policy}: the budget was over before the first scenario.\n")
         }
-        0 => format!("Nothing is wrong with {policy} in {} scenarios from seed {}.\n", state.scenarios, state.seed),
-        1 => format!("1 fault of {policy} in {} scenarios from seed {}.\n", state.scenarios, state.seed),
-        count => format!("{count} faults of {policy} in {} scenarios from seed {}.\n", state.scenarios, state.seed),
+        0 => format!("Nothing is wrong with {policy} in {scenarios} from seed {}.\n", state.seed),
+        count => format!("{} of {policy} in {scenarios} from seed {}.\n", counted(count as u64, "fault"), state.seed),
     };
     for found in &state.found {
         page += &format!("\n{}", told(found, args.output.as_deref()));
@@ -126,8 +132,7 @@ fn end(state: &State, monitor: &Monitor) -> Result<(), Failure> {
         _ if monitor.is_stopped() => Err(Failure::Interrupted),
         0 if state.scenarios == 0 => Err(Failure::Inconclusive("no scenario was tried: give it more time".into())),
         0 => Ok(()),
-        1 => Err(Failure::Regressed("1 fault was found".into())),
-        count => Err(Failure::Regressed(format!("{count} faults were found"))),
+        count => Err(Failure::Regressed(format!("{} found", numbered(count as u64, "fault was", "faults were")))),
     }
 }
 

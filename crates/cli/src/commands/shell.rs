@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use crate::{files, output};
 use clap_mangen::Man;
 use schedlab_boundary::FileName;
+use schedlab_model::count::numbered;
 use std::path::Path;
 
 /// The heading of the section that says how to write a command.
@@ -23,7 +24,11 @@ pub fn man(args: &ManArgs) -> Result<(), Failure> {
     let Some(folder) = &args.folder else { return output::print_document(&page(command)) };
     files::check_folder(folder)?;
     let count = write(&command, folder)?;
-    output::print(&format!("{count} manual pages are in {}\n", folder.display()))
+    output::print(&format!(
+        "{} in {}\n",
+        numbered(count as u64, "manual page is", "manual pages are"),
+        folder.display()
+    ))
 }
 
 /// The commands that have a page: help has none.

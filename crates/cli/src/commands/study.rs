@@ -1,5 +1,6 @@
 //! `schedlab study`.
 
+use super::missing;
 use crate::args::{StudyArgs, StudyCommand};
 use crate::failure::{self, Failure};
 use crate::{export, files, interrupt, kept, output, page, progress};
@@ -7,6 +8,7 @@ use schedlab_boundary::{FileName, Shown};
 use schedlab_campaign::{Runner, threads};
 use schedlab_catalogue::{self as catalogue, Shipped, StudyFile};
 use schedlab_html::of_study;
+use schedlab_model::count::numbered;
 use schedlab_report::wrap;
 use schedlab_study::{CaseOutcome, Counts, Experiment, Page, Study, Variant, carry_out};
 use schedlab_venue::Monitor;
@@ -108,7 +110,7 @@ fn carry_out_study(args: &StudyArgs, study: &Study, file: &StudyFile, variant: V
     let document = || of_study(&page, &file.text, &page::command());
     let reported = args.report.as_deref().map_or(Ok(()), |file| page::write(file, &document()));
     let exported = export::write(&args.export, |_| page.tables());
-    failure::all([printed, written, reported, exported, end(&page, &outcomes, &monitor)])
+    failure::all([printed, written, reported, exported, end(&page, (&experiment, &outcomes), &monitor)])
 }
 
 /// After what the files are named: the study, and its question where only one was asked.
@@ -150,22 +152,19 @@ fn write(
 /// The exit code says whether all was run that the questions need, and whether what was published appeared as far as the study
 /// expects it. A value that no case gives, for a metric that is not there, is no success either; the quick version leaves some
 /// out by intent.
-fn end(page: &Page, outcomes: &[CaseOutcome], monitor: &Monitor) -> Result<(), Failure> {
+fn end(page: &Page, (experiment, outcomes): (&Experiment, &[CaseOutcome]), monitor: &Monitor) -> Result<(), Failure> {
     if monitor.is_stopped() {
         return Err(Failure::Interrupted);
     }
-    let why: Vec<&str> = outcomes.iter().filter_map(CaseOutcome::why_not).collect();
-    if let Some(first) = why.first() {
-        let all = outcomes.len();
-        return Err(Failure::NotRun(format!("{} of {all} cases were not run here: {first}", why.len())));
-    }
+    missing::none(experiment, outcomes, "make the runs longer")?;
     match page.counts() {
-        Counts { differ: 0, not_run, .. } if not_run > 0 && !page.quick => {
-            Err(Failure::Failed(format!("{not_run} values were not found in what was run")))
-        }
+        Counts { differ: 0, not_run, .. } if not_run > 0 && !page.quick => Err(Failure::Failed(format!(
+            "{} not found in what was run",
+            numbered(not_run as u64, "value was", "values were")
+        ))),
         Counts { differ: 0, .. } => Ok(()),
         Counts { differ, .. } => {
-            let values = if differ == 1 { "1 value differs".to_string() } else { format!("{differ} values differ") };
+            let values = numbered(differ as u64, "value differs", "values differ");
             let names: Vec<&str> = page.unexplained().collect();
             Err(Failure::Failed(format!("{values} and the study does not say why: {}", names.join("; "))))
         }

@@ -6,6 +6,7 @@ use crate::{files, interrupt, kept, output, page, progress};
 use schedlab_campaign::{Runner, threads};
 use schedlab_catalogue::load_beside;
 use schedlab_html::{Listing, Provenance, of_sweep};
+use schedlab_model::count::{counted, numbered};
 use schedlab_sweep::{Dataset, Plan, Summary, Sweep, carry_out};
 use schedlab_venue::{Monitor, VenueError};
 use std::path::Path;
@@ -23,7 +24,7 @@ pub fn run(args: SweepArgs) -> Result<(), Failure> {
         plan.refused.iter().for_each(|refusal| output::remark(&format!("not run: {refusal}")));
     }
     let Some(folder) = args.output.filter(|_| !args.plan) else {
-        let runs = if plan.runs.len() == 1 { "1 run".into() } else { format!("{} runs", plan.runs.len()) };
+        let runs = counted(plan.runs.len() as u64, "run");
         return output::print(&format!("{}\n{runs}\n", sweep.title()));
     };
     files::check_folder(&folder)?;
@@ -64,12 +65,17 @@ fn plan(sweep: &Sweep, file: &Path, threads: usize) -> Result<Plan, VenueError> 
 /// What came of it, in a line.
 fn told(summary: &Summary, folder: &Path) -> String {
     let Summary { known, made, failed, missing } = *summary;
-    let mut text = format!("{} runs in {}: {made} new, {known} from before", known + made, folder.display());
+    let mut text =
+        format!("{} in {}: {made} new, {known} from before", counted((known + made) as u64, "run"), folder.display());
     if failed > 0 {
         text += &format!("; {failed} failed, see the column `error`");
     }
     if missing > 0 {
-        text += &format!("; {missing} are missing, the same command goes on with them");
+        text += &format!(
+            "; {} missing, the same command goes on with {}",
+            numbered(missing as u64, "is", "are"),
+            if missing == 1 { "it" } else { "them" }
+        );
     }
     text
 }

@@ -7,8 +7,9 @@ use crate::failure::{self, Failure};
 use crate::{export, files, interrupt, kept, output, progress};
 use schedlab_boundary::file;
 use schedlab_campaign::{Runner, threads};
+use schedlab_model::count::counted;
 use schedlab_score::{Examiner, Options, ScoreError, Space, Tuned, Verdict, tune};
-use schedlab_venue::{Monitor, Policy};
+use schedlab_venue::Monitor;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -26,7 +27,7 @@ pub fn run(args: TuneArgs) -> Result<(), Failure> {
                    are better, or fit these scenarios only";
         return Err(Failure::Input(format!("{}: {why}", args.file.display())));
     }
-    let policy = Policy::find(&args.policy)?;
+    let policy = super::simulated([&args.policy])?.remove(0);
     let space = Space::new(&set, &policy, &args.policy)?;
     let monitor = Arc::new(Monitor::default());
     interrupt::watch(&monitor)?;
@@ -35,7 +36,7 @@ pub fn run(args: TuneArgs) -> Result<(), Failure> {
     let options = Options { trials: args.trials, seed: args.seed };
     let before = args.output.as_deref().and_then(before);
     if !args.quiet {
-        output::remark(&format!("seed {}, {} parameters", args.seed, space.parameters.len()));
+        output::remark(&format!("seed {}, {}", args.seed, counted(space.parameters.len() as u64, "parameter")));
     }
     let examiner = Examiner::new(set, beside(&args.file), true, &runner)?;
     let free = examiner.without_costs();

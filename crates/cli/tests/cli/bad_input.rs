@@ -255,7 +255,7 @@ fn a_licence_that_no_kernel_accepts_is_refused() {
 }
 
 /// A policy that takes tasks and never gives one to a CPU.
-const POLICY: &str = "#include <schedlab/common.bpf.h>\n\
+pub const POLICY: &str = "#include <schedlab/common.bpf.h>\n\
     char _license[] SEC(\"license\") = \"LICENCE\";\n\
     void BPF_STRUCT_OPS(never_enqueue, struct task_struct *p, u64 enq_flags) {}\n\
     SCX_OPS_DEFINE(never_ops, .enqueue = (void *)never_enqueue, .name = \"never\");\n";

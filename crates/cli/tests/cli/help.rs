@@ -51,9 +51,9 @@ fn no_verb_shows_the_help_and_is_wrong_input() {
 fn wrong_flags_are_one_line_with_a_remedy() {
     let lab = Lab::with_small();
     let cases: &[(&[&str], &str)] = &[
-        (&["rum"], "'run'"),
+        (&["rum"], "did you mean `run`?"),
         (&["run", "small.toml"], "--policy <POLICY>"),
-        (&["run", "small.toml", "--polcy", "rr"], "'--policy'"),
+        (&["run", "small.toml", "--polcy", "rr"], "did you mean `--policy`?"),
         (
             &["run", "small.toml", "--policy", "rr", "--seed", "x"],
             "invalid value 'x' for '--seed <N>': not a whole number",

@@ -34,7 +34,7 @@ fn a_text_becomes_a_lawful_trace_and_a_page() {
     // Time in milliseconds and as a share of both CPUs.
     assert_eq!(row("sh ")[1..4], ["1", "4", "50.0"]);
     assert_eq!(row("cat ")[1..4], ["1", "2", "25.0"]);
-    assert!(page.contains("records             6, none lost, 0 steps repaired, 1 tasks first seen"), "{page}");
+    assert!(page.contains("records             6, none lost, 0 steps repaired, 1 task first seen"), "{page}");
     assert!(page.ends_with("The trace is in events.parquet.\n"), "{page}");
     assert!(lab.out(&["check", "events.parquet"]).contains("no invariant is violated"));
     lab.out(&["import", "events.txt", "-o", "other.pftrace"]);

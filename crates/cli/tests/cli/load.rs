@@ -144,8 +144,8 @@ schedlab run /one.toml --venue host --policy rr --quiet --duration 60s & began; 
 
 /// On a kernel without sched_ext: this one, or else one that never had it.
 #[test]
-fn a_kernel_that_cannot_is_one_line_that_names_another_venue() {
-    const LINE: &str = "has no sched_ext; --venue vm runs it in one that has";
+fn a_kernel_that_cannot_is_one_line_that_says_what_to_do() {
+    const LINE: &str = "has no sched_ext; name a policy that a kernel can load; `schedlab venues` shows";
     if schedlab_kernel::has_sched_ext() {
         if may_virtualize(&[OLD]) {
             let lines = guest(OLD, "schedlab load rr --seconds 1; echo \"none: code $?\"");

@@ -3,6 +3,7 @@
 mod against;
 mod agreement;
 mod bad_input;
+mod blame;
 mod compare;
 mod control_groups;
 mod determinism;

@@ -18,7 +18,7 @@ fn a_recording_becomes_a_scenario_that_runs_as_the_recorded_one_did() {
     let lab = Lab::with_small();
     recorded(&lab, "20s");
     let said = lab.out(&["model", "t.parquet", "-o", "m.toml"]);
-    assert!(said.contains("small: 20s recorded on 1 CPUs under rr"), "{said}");
+    assert!(said.contains("small: 20s recorded on 1 CPU under rr"), "{said}");
     assert!(said.contains("unexplained 0.0 %"), "{said}");
     assert!(
         std::fs::read_to_string(lab.path("m.toml")).unwrap().contains("file = \"m.steps.parquet\""),

@@ -102,7 +102,11 @@ fn what_is_no_program_is_refused_before_anything_starts() {
     // What a program does is known when it has run.
     let output = lab.run(&["run", "small.toml", "--policy", "exec:true"]);
     assert_eq!((output.code, output.out.as_str()), (Some(1), ""));
-    assert!(output.err.contains("it ended with status 0 and was not ready"), "{}", output.err);
+    assert!(
+        output.err.contains("it ended with status 0 and loaded no scheduler: name a program that loads one"),
+        "{}",
+        output.err
+    );
 }
 
 #[test]

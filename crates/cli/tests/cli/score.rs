@@ -87,6 +87,10 @@ fn what_cannot_run_scores_nothing_and_says_why() {
     assert_eq!(much["failures"][0]["why"], "it uses more than 128 MiB of memory");
     for (args, told) in [
         (&["score", "no.score.toml", "--policy", "rr"][..], "no.score.toml: the file cannot be read"),
+        (
+            &["score", "desk.score.toml", "--policy", "rr", "--time-limit", "1ms"],
+            "'--time-limit <TIME>': a kernel limits CPU time in whole seconds: write 1s or more",
+        ),
         (&["score", "desk.score.toml", "--policy", "rrr"], "there is no policy `rrr`"),
         (&["score", "desk.score.toml", "--policy", "./no.bpf.c"], "cannot read ./no.bpf.c"),
     ] {

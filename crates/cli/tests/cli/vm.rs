@@ -310,7 +310,11 @@ fn what_a_guest_cannot_do_is_one_line() {
         (&["--policy", "kernel", "--kernel", "debian:99"], 2, "there is no kernel `debian:99`; take debian:11"),
         (&["--policy", "kernel", "--kernel", "./one.toml"], 2, "./one.toml: this is not a kernel image"),
         (&["--policy", "ps"], 2, "policy ps cannot be run in the venue `vm`"),
-        (&["--policy", "kernel", "--engine", "qemu", "--cpus", "2"], 2, "the time of qemu is true for at most 1 CPUs"),
+        (
+            &["--policy", "kernel", "--engine", "qemu", "--cpus", "2"],
+            2,
+            "the time of qemu is true for at most 1 CPU and",
+        ),
         (
             &["--policy", "rr", "--kernel", "debian:12"],
             2,

@@ -143,9 +143,9 @@ const P99: f64 = 0.15;
 ///
 /// There is no such policy, the simulator cannot run it, or something is there twice.
 pub fn find_policies(specs: &[PolicySpec], cpus: &[u32]) -> Result<Vec<Policy>, PredictError> {
-    let policies = specs.iter().map(Policy::find).collect::<Result<Vec<_>, _>>()?;
+    let policies = Policy::find_each(specs)?;
     let sim = Place::new(VenueName::Sim, None, None).venue(1);
-    policies.iter().try_for_each(|policy| sim.accepts(policy))?;
+    VenueError::all(policies.iter().filter_map(|policy| sim.accepts(policy).err()).collect())?;
     let names = policies.iter().map(|policy| policy.label.clone()).collect::<Vec<_>>();
     let cpus = cpus.iter().map(ToString::to_string).collect::<Vec<_>>();
     let repeated =

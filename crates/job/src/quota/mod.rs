@@ -9,7 +9,7 @@ use schedlab_campaign::Runner;
 use schedlab_model::control_group::{Bandwidth, DEFAULT_PERIOD, MIN_QUOTA};
 use schedlab_model::ids::ControlGroupId;
 use schedlab_model::outcome::Outcome;
-use schedlab_model::scenario::{Notation, Scenario, did_you_mean};
+use schedlab_model::scenario::{Notation, Scenario, ScenarioError, did_you_mean};
 use schedlab_model::time::Time;
 use schedlab_model::workload::{Role, Step, Workload};
 use schedlab_report::quota::{Answer, Curve, Knob, Point, SCHEMA};
@@ -68,6 +68,9 @@ pub enum QuotaError {
     /// A setting under which nothing can be said.
     #[error("{0}")]
     Failed(String),
+    /// Policies that cannot obey what is searched for: what each lacks.
+    #[error("{}", .0.join("; "))]
+    Unfit(Vec<String>),
     /// A policy failed.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     Policies(Vec<VenueError>),
@@ -118,8 +121,9 @@ impl Question {
                 return input("a limit is what a search for a weight or a burst keeps: leave it out".into());
             }
             let changed = scenario.with_text(&format!("control_group.{path}.max"), limit);
-            scenario = changed.map_err(VenueError::from)?;
-            workload = scenario.compile().map_err(VenueError::from)?;
+            let wrong = |error: ScenarioError| QuotaError::Input(format!("the limit `{limit}`: {}", error.message));
+            scenario = changed.map_err(wrong)?;
+            workload = scenario.compile().map_err(wrong)?;
         }
         let limit = workload.control_groups[id].knobs.bandwidth;
         if let Some(burst) = wanted.burst.filter(|burst| !(0.0..=1.0).contains(burst)) {
@@ -155,6 +159,10 @@ impl Question {
         let [place] = options.places.as_slice() else {
             return Err(QuotaError::Input("a search runs in one venue: name one".into()));
         };
+        let lacks: Vec<String> = policies.iter().filter_map(|policy| self.lacking_operation(policy)).collect();
+        if !lacks.is_empty() {
+            return Err(QuotaError::Unfit(lacks));
+        }
         let policies = policies.iter().map(|policy| self.search(policy, options, runner)).collect::<Result<_, _>>()?;
         Ok(Answer {
             schema: SCHEMA.into(),
@@ -172,7 +180,6 @@ impl Question {
 
     /// Tries settings under a policy.
     fn search(&self, policy: &Policy, options: &Options, runner: &Runner) -> Result<Curve, QuotaError> {
-        self.refuse_without_operation(policy)?;
         let point = |setting, demand_cpus| {
             let (done, weight, limit) = self.carry_out(setting, policy, options, runner)?;
             self.read(done, weight, limit, demand_cpus)
@@ -211,20 +218,19 @@ impl Question {
         })
     }
 
-    /// A policy that does not hear of a setting cannot obey it.
-    fn refuse_without_operation(&self, policy: &Policy) -> Result<(), QuotaError> {
+    /// What a policy lacks that does not hear of a setting, and so cannot obey it.
+    fn lacking_operation(&self, policy: &Policy) -> Option<String> {
         let (operation, what) = match self.wanted.search {
             Knob::Weight => ("cgroup_set_weight", "weights"),
             Knob::Limit | Knob::Burst => ("cgroup_set_bandwidth", "limits"),
         };
-        match policy.has_operation(operation) {
-            Some(false) => Err(QuotaError::Input(format!(
+        (policy.has_operation(operation) == Some(false)).then(|| {
+            format!(
                 "{} has no {operation}: it ignores the {what} of control groups; search under a policy that obeys them, as \
                  eevdf:version=7.3",
                 policy.label
-            ))),
-            _ => Ok(()),
-        }
+            )
+        })
     }
 
     /// The same figures under the least setting and the loosest are those of a policy that ignores the setting. A burst may be

@@ -15,6 +15,7 @@ use schedlab_metrics::collector::{Collector, RunIdentity, RunMeasures};
 use schedlab_metrics::curve::RoleCurves;
 use schedlab_metrics::statistics::BatchMeans;
 use schedlab_metrics::validator::{Expectations, Validator};
+use schedlab_model::count::counted;
 use schedlab_model::layout::Layout;
 use schedlab_model::machine::Topology;
 use schedlab_model::result::{CalibrationInfo, EngineInfo, Provenance, RunResult};
@@ -186,9 +187,9 @@ impl KernelRun<'_> {
     fn unknown(&self, summary: &Summary) -> Vec<String> {
         let untold = (summary.repaired > 0).then(|| {
             format!(
-                "what happened around {} steps that the kernel did not report: the CPU's time counts as unknown until the \
+                "what happened around {} that the kernel did not report: the CPU's time counts as unknown until the \
                  next event, and a wait that begins with such a step is not counted",
-                summary.repaired
+                counted(summary.repaired, "step")
             )
         });
         let threads = "what the kernel's own threads took of the CPUs: that time counts as idle";

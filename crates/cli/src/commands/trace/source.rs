@@ -3,6 +3,7 @@
 use crate::args::WhichArgs;
 use crate::args::paths::shown;
 use crate::failure::Failure;
+use schedlab_model::count::{counted, numbered};
 use schedlab_model::ids::RoleId;
 use schedlab_model::time::Time;
 use schedlab_model::trace::Event;
@@ -39,8 +40,7 @@ impl<'a> Source<'a> {
         let Header { scenario, policy, venue, lost, .. } = &self.header;
         let lost = match lost {
             0 => String::new(),
-            1 => " (1 event lost)".into(),
-            lost => format!(" ({lost} events lost)"),
+            lost => format!(" ({} lost)", counted(*lost, "event")),
         };
         format!("{scenario} under {policy} in {venue}{lost}")
     }
@@ -56,14 +56,15 @@ impl<'a> Source<'a> {
     pub fn loss(&self) -> Option<String> {
         let lost = self.header.lost;
         let what = "what was waited where they were is not counted";
-        (lost > 0).then(|| format!("{}: {lost} events were lost, and {what}.", self.label()))
+        (lost > 0)
+            .then(|| format!("{}: {} lost, and {what}.", self.label(), numbered(lost, "event was", "events were")))
     }
 
     /// The other facts of the header.
     pub fn facts(&self) -> String {
         let Header { end, cpus, seed, .. } = &self.header;
-        let unit = if *cpus == 1 { "CPU" } else { "CPUs" };
-        format!("{end} on {cpus} {unit}, seed {seed}, {} file", self.format)
+        let cpus = counted(*cpus, "CPU");
+        format!("{end} on {cpus}, seed {seed}, {} file", self.format)
     }
 
     /// The part of the trace that the flags ask for.

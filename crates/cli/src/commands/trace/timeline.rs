@@ -5,6 +5,7 @@ use super::source::Source;
 use crate::args::TimelineArgs;
 use crate::failure::Failure;
 use crate::output;
+use schedlab_model::count::counted;
 use schedlab_model::trace::Sink;
 use schedlab_report::views::timeline as page;
 use schedlab_trace::Writer;
@@ -43,5 +44,5 @@ fn convert(source: &Source, path: &Path) -> Result<(), Failure> {
     })?;
     writer.finish(source.header().end);
     writer.close()?;
-    output::print(&format!("{} is written: {events} events\n", path.display()))
+    output::print(&format!("{} is written: {}\n", path.display(), counted(events, "event")))
 }
