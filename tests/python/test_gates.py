@@ -28,7 +28,7 @@ def test_a_gate_needs_its_baseline_and_holds_against_it(tmp_path: Path) -> None:
     with pytest.raises(schedlab.InputError, match="no baseline"):
         schedlab.gate(file)
     written = schedlab.gate(file, update=True)
-    assert "1 values, 1 new, 0 changed" in str(written)
+    assert "1 value, 1 new, 0 changed" in str(written)
     assert (tmp_path / "desk.baseline.toml").exists()
     gate = schedlab.gate(file)
     assert gate.passed and gate.counts["checks"] == 2

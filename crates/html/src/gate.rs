@@ -4,6 +4,7 @@ use crate::command::Given;
 use crate::document::{Document, Provenance, Section, TableView};
 use crate::pieces::{applying, row};
 use schedlab_charts::{Axes, Chart, Kind, Row};
+use schedlab_model::count::counted;
 use schedlab_model::metric::Metric;
 use schedlab_model::selector::Selector;
 use schedlab_regression::{Report, Row as Check, cases, table};
@@ -29,7 +30,7 @@ pub fn of_gate(report: &Report, provenance: Provenance) -> Document {
     ];
     Document {
         title: format!("Gate {}", report.gate),
-        subtitle: format!("{} checks", report.counts.checks),
+        subtitle: counted(report.counts.checks as u64, "check"),
         answer: format!("{}.", report.headline()),
         confidence:
             "Values of the simulator repeat exactly. Where runs differ by chance, a bound holds or fails only if \
@@ -204,6 +205,7 @@ mod tests {
             to: Some(Value::exact(to)),
             change: None,
             allowed: Some(Allowed { least: None, most: Some(0.03 * from) }),
+            is_out_of_bounds: false,
             verdict,
             why: Vec::new(),
         }

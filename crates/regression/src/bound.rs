@@ -36,7 +36,7 @@ impl Tolerance {
     fn one(value: &Value, unit: Unit) -> Result<Tolerance, String> {
         let tolerance = match value.as_str().and_then(percent) {
             Some(percent) => Tolerance { fraction: percent? / 100.0, absolute: 0.0 },
-            None => Tolerance { fraction: 0.0, absolute: amount(value, unit)? },
+            None => Tolerance { fraction: 0.0, absolute: amount(value, unit).map_err(or_a_part)? },
         };
         let is_negative = tolerance.fraction < 0.0 || tolerance.absolute < 0.0;
         if is_negative { Err(format!("{value} is less than nothing: a tolerance is 0 or more")) } else { Ok(tolerance) }
@@ -56,6 +56,11 @@ impl Tolerance {
             _ => percent,
         }
     }
+}
+
+/// A tolerance can be a part of the value too.
+fn or_a_part(why: String) -> String {
+    format!("{why}, or a part of the value, as in \"5 %\"")
 }
 
 /// A number as people write it, without digits that only its form in memory has.
@@ -81,6 +86,13 @@ mod tests {
         for wrong in ["[]", "'-1 %'", "-2", "'x %'"] {
             assert!(Tolerance::read(&value(wrong), Unit::Ratio).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn what_is_no_amount_comes_with_all_that_would_be_one() {
+        let why = Tolerance::read(&value("'1 q'"), Unit::Ns).unwrap_err();
+        let units = "use ns, us, ms, s or min, or a part of the value, as in \"5 %\"";
+        assert_eq!(why, format!("`q` in `1 q` is not a unit of time; {units}"));
     }
 
     /// A value that is 3 % higher is within 3 %, whatever the processor rounds.

@@ -84,7 +84,7 @@ fn test(row: &Row, class: &str, report: &Report) -> String {
         Verdict::Inconclusive => {
             format!("{head}><skipped message={}/></testcase>\n", attribute(&format!("inconclusive: {why}")))
         }
-        Verdict::Better | Verdict::Within => {
+        Verdict::Better | Verdict::Within | Verdict::Accepted => {
             format!("{head}><system-out>{}</system-out></testcase>\n", content(&body))
         }
         Verdict::Met | Verdict::Same => format!("{head}/>\n"),
@@ -125,6 +125,7 @@ mod tests {
             to: Some(Value::exact(25e6)),
             change: None,
             allowed: None,
+            is_out_of_bounds: false,
             verdict,
             why: vec!["worse by more than 1 %\u{1b}[31m".into()],
         }

@@ -39,6 +39,17 @@ pub enum GitError {
         /// What it said.
         why: String,
     },
+    /// It knows no such commit.
+    #[error(
+        "there is no revision `{name}` in the repository of {}: name a commit, a branch or a tag; `git log` lists commits",
+        top.display()
+    )]
+    NoRevision {
+        /// What the user wrote.
+        name: String,
+        /// The top of the work tree.
+        top: PathBuf,
+    },
     /// There is no place for files.
     #[error("files of a revision cannot be written: {0}")]
     Place(io::Error),
@@ -87,7 +98,12 @@ impl Repository {
     /// There is none.
     pub fn commit(&self, revision: &str) -> Result<Commit, GitError> {
         let end_of_flags = format!("{revision}^{{commit}}");
-        let hash = self.git(&["rev-parse", "--verify", "--end-of-options", &end_of_flags])?;
+        let hash = match self.git(&["rev-parse", "--verify", "--end-of-options", &end_of_flags]) {
+            Err(GitError::Refused { .. }) => {
+                return Err(GitError::NoRevision { name: revision.into(), top: self.top.clone() });
+            }
+            hash => hash?,
+        };
         let told = self.git(&["log", "-1", "--format=%ct%x00%s", &hash])?;
         let (time, subject) = told.split_once('\0').unwrap_or(("0", ""));
         let ancestors = self.git(&["rev-list", "--count", &hash])?;
@@ -197,7 +213,11 @@ pub fn build(line: &str, folder: &Path) -> Result<(), String> {
     let said = String::from_utf8_lossy(&said);
     let mut last: Vec<&str> = said.lines().rev().take(8).collect();
     last.reverse();
-    Err(format!("`{line}` failed ({}):\n{}", output.status, last.join("\n")))
+    let ended = format!("`{line}` failed ({})", output.status);
+    match last.is_empty() {
+        true => Err(format!("{ended} and printed nothing: let it say what is wrong")),
+        false => Err(format!("{ended}:\n{}", last.join("\n"))),
+    }
 }
 
 #[cfg(test)]
@@ -245,7 +265,8 @@ mod tests {
         let (_folder, repository) = repository();
         commit(&repository, "a", "one");
         let error = repository.commit("no-such").unwrap_err().to_string();
-        assert!(error.starts_with("git rev-parse: "), "{error}");
+        assert!(error.starts_with("there is no revision `no-such` in the repository of "), "{error}");
+        assert!(error.ends_with("name a commit, a branch or a tag; `git log` lists commits"), "{error}");
         assert!(Repository::of(Path::new("/")).is_none());
     }
 
@@ -256,5 +277,7 @@ mod tests {
         assert!(folder.path().join("made").exists());
         let why = build("echo no such rule >&2; exit 3", folder.path()).unwrap_err();
         assert!(why.contains("no such rule") && why.contains("exit status: 3"), "{why}");
+        let why = build("exit 3", folder.path()).unwrap_err();
+        assert!(why.ends_with("(exit status: 3) and printed nothing: let it say what is wrong"), "{why}");
     }
 }

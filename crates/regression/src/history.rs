@@ -264,6 +264,7 @@ mod tests {
             to: Some(Value::exact(value)),
             change: None,
             allowed: None,
+            is_out_of_bounds: false,
             verdict: Verdict::Met,
             why: Vec::new(),
         };

@@ -17,6 +17,8 @@ pub(crate) struct Judgement {
     pub change: Option<(f64, f64)>,
     /// Which changes the bounds allow; none where there is nothing that the value is held against.
     pub allowed: Option<Allowed>,
+    /// Whether a bound of the value itself does not hold.
+    pub is_out_of_bounds: bool,
 }
 
 /// Between which numbers something lies; both ends are the same where nothing is left to chance.
@@ -26,7 +28,8 @@ type Range = (f64, f64);
 pub(crate) fn judge(metric: &Metric, bounds: &Bounds, from: Option<&Value>, to: &Value, level: f64) -> Judgement {
     let show = |value: f64| amount(metric, value);
     let allowed = from.map(|from| allowed(metric.better, bounds, from.number));
-    let mut judgement = Judgement { verdict: Verdict::Met, why: Vec::new(), change: None, allowed };
+    let mut judgement =
+        Judgement { verdict: Verdict::Met, why: Vec::new(), change: None, allowed, is_out_of_bounds: false };
     if let Some(from) = from {
         let change = difference(from, to, level);
         judgement.change = change.filter(|(low, high)| low != high);
@@ -42,12 +45,12 @@ pub(crate) fn judge(metric: &Metric, bounds: &Bounds, from: Option<&Value>, to: 
         }
     }
     let range = itself(to, level);
-    if let Some(max) = bounds.max {
-        judgement.take(above(range, max), &format!("above {}", show(max)));
-    }
-    if let Some(min) = bounds.min {
-        let below = range.map(|(low, high)| (-high, -low));
-        judgement.take(above(below, -min), &format!("below {}", show(min)));
+    let below = range.map(|(low, high)| (-high, -low));
+    let over = bounds.max.map(|max| (above(range, max), format!("above {}", show(max))));
+    let under = bounds.min.map(|min| (above(below, -min), format!("below {}", show(min))));
+    for (is_broken, told) in over.into_iter().chain(under) {
+        judgement.is_out_of_bounds |= is_broken == Some(true);
+        judgement.take(is_broken, &told);
     }
     judgement
 }

@@ -184,14 +184,25 @@ impl<'a> Builder<'a> {
             let roles = workload.roles.iter().map(|role| role.name.clone()).collect();
             scenarios.push(Found { workload, hash: scenario.hash(), roles });
         }
-        let (mut policies, mut remarks) = (Vec::new(), Vec::new());
-        for name in &gate.policies {
-            let policy = sources.now(name)?;
-            remarks.extend(Some(policy.warnings.clone()).filter(|warnings| !warnings.is_empty()));
-            policies.push(policy);
-        }
+        let policies = Builder::policies(gate, sources)?;
+        let warnings = policies.iter().map(|policy| policy.warnings.clone());
+        let remarks = warnings.filter(|warnings| !warnings.is_empty()).collect();
         let (slots, items, older) = (Vec::new(), Vec::new(), BTreeMap::new());
         Ok(Builder { gate, sources, scenarios, policies, older, slots, items, groups: 0, remarks })
+    }
+
+    /// The policies as they are now, or all that is wrong with any of them.
+    fn policies(gate: &Gate, sources: &mut Sources) -> Result<Vec<Policy>, GateError> {
+        let (mut policies, mut wrong) = (Vec::new(), Vec::new());
+        for name in &gate.policies {
+            match sources.now(name) {
+                Ok(policy) => policies.push(policy),
+                Err(GateError::Venue(error)) => wrong.push(error),
+                Err(other) => return Err(other),
+            }
+        }
+        VenueError::all(wrong)?;
+        Ok(policies)
     }
 
     /// Adds what a check asks for.
@@ -246,7 +257,8 @@ impl<'a> Builder<'a> {
             );
             return Err(VenueError::from(self.gate.origin.wrong("runs", why)).into());
         }
-        Ok(place.venue(cpus).accepts(&self.policies[policy]).err())
+        let refusal = place.venue(cpus).accepts(&self.policies[policy]).err();
+        Ok(refusal.map(|refusal| refusal.without_venues("choose another `venue` in the gate")))
     }
 
     fn add_case(&mut self, check: &Check, scenario: usize, policy: usize, venue: VenueName) -> Result<(), GateError> {

@@ -41,6 +41,8 @@ pub enum Verdict {
     Better,
     /// It is worse, or different, and all bounds hold.
     Within,
+    /// It changed, and is the new baseline.
+    Accepted,
     /// It has no bound but those of its own, which hold.
     Met,
     /// It did not change, and all bounds hold.
@@ -76,6 +78,9 @@ pub struct Row {
     /// Which changes the bounds allow, in the unit of the metric.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed: Option<Allowed>,
+    /// Whether a bound of the value itself does not hold, whatever it is held against.
+    #[serde(skip)]
+    pub is_out_of_bounds: bool,
     /// What is said about it.
     pub verdict: Verdict,
     /// Why.
@@ -179,6 +184,7 @@ impl Verdict {
             Verdict::Inconclusive => "inconclusive",
             Verdict::Better => "better",
             Verdict::Within => "allowed",
+            Verdict::Accepted => "accepted",
             Verdict::Met => "met",
             Verdict::Same => "same",
         }

@@ -137,13 +137,13 @@ impl Plan {
             }),
             (from, Ok(to)) => {
                 let judged = judge(item.metric, &item.bounds, from.as_ref(), &to, level);
-                let Judgement { mut verdict, mut why, change, allowed } = judged;
+                let Judgement { mut verdict, mut why, change, allowed, mut is_out_of_bounds } = judged;
                 let starving = outcomes.of(item.slot).and_then(|outcome| starving(outcome, &item.path));
                 if let Some(role) = starving.filter(|_| item.bounds.max.is_some()) {
-                    verdict = Verdict::Failed;
+                    (verdict, is_out_of_bounds) = (Verdict::Failed, true);
                     why.push(format!("{UNKNOWN}: tasks of {role} starve"));
                 }
-                Some(Row { from, to: Some(to), change, allowed, verdict, why, ..bare })
+                Some(Row { from, to: Some(to), change, allowed, is_out_of_bounds, verdict, why, ..bare })
             }
         }
     }
@@ -163,6 +163,7 @@ impl Plan {
             to: None,
             change: None,
             allowed: None,
+            is_out_of_bounds: false,
             verdict: Verdict::Absent,
             why: Vec::new(),
         }

@@ -1,6 +1,7 @@
 //! A report for people.
 
 use crate::report::{Counts, FirstDifference, Report, Row, Value, Verdict};
+use schedlab_model::count::counted;
 use schedlab_model::metric::Metric;
 use schedlab_model::selector::Selector;
 use schedlab_report::export::Form;
@@ -15,7 +16,7 @@ impl Report {
         page += &tables(&rows, style);
         let untold = self.checks.len() - rows.len();
         if untold > 0 && !rows.is_empty() {
-            let others = if untold == 1 { "1 other check".to_string() } else { format!("{untold} other checks") };
+            let others = counted(untold as u64, "other check");
             page += &format!("\n{others} passed, unchanged.\n");
         }
         for line in self.remarks() {
@@ -28,10 +29,12 @@ impl Report {
     pub fn updated(&self, file: &str, style: Style) -> String {
         let held = || self.checks.iter().filter(|row| row.against.as_deref() == Some("baseline"));
         let new = held().filter(|row| row.from.is_none() && row.to.is_some()).count();
-        let changed: Vec<&Row> = held().filter(|row| row.is_changed()).collect();
-        let counts = format!("{} values, {new} new, {} changed", held().count(), changed.len());
+        let verdict = |row: &Row| if row.is_out_of_bounds { row.verdict } else { Verdict::Accepted };
+        let accepted = |row: &Row| Row { verdict: verdict(row), ..row.clone() };
+        let changed: Vec<Row> = held().filter(|row| row.is_changed()).map(accepted).collect();
+        let counts = format!("{}, {new} new, {} changed", counted(held().count() as u64, "value"), changed.len());
         let page = wrap("", 0, &style.bold(&format!("{file} is written: {counts}")));
-        page + &tables(&changed, style)
+        page + &tables(&changed.iter().collect::<Vec<_>>(), style)
     }
 
     /// All checks, a table for each case with its name. Markdown has values as people write them, CSV has them as results do:
@@ -48,7 +51,7 @@ impl Report {
     /// In a sentence, what came of it.
     pub fn headline(&self) -> String {
         let Counts { checks, failed, absent, inconclusive, better, within } = self.counts;
-        let plural = if checks == 1 { "check" } else { "checks" };
+        let all = counted(checks as u64, "check");
         let parts = [
             (failed, "failed", "failed"),
             (absent, "has no value", "have no value"),
@@ -57,7 +60,7 @@ impl Report {
             (within, "changed within its bounds", "changed within their bounds"),
         ];
         let told = parts.iter().filter(|(count, ..)| *count > 0).enumerate().map(|(place, &(count, one, many))| {
-            let of = if place == 0 { format!(" of {checks} {plural}") } else { String::new() };
+            let of = if place == 0 { format!(" of {all}") } else { String::new() };
             format!("{count}{of} {}", if count == 1 { one } else { many })
         });
         let told: Vec<String> = told.collect();
@@ -68,7 +71,7 @@ impl Report {
             _ => "failed",
         };
         match told.is_empty() {
-            true => format!("{} {end}: {checks} {plural}, nothing changed{partial}", self.gate),
+            true => format!("{} {end}: {all}, nothing changed{partial}", self.gate),
             false => format!("{} {end}: {}{partial}", self.gate, told.join(", ")),
         }
     }

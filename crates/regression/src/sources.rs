@@ -120,6 +120,6 @@ fn file_of(spec: &PolicySpec) -> Option<&Path> {
 /// A policy whose file counts from a folder; errors and results call it by `label`.
 fn found(name: &str, folder: &Path, label: &str) -> Result<Policy, GateError> {
     let spec = PolicySpec::parse(name).map_err(schedlab_venue::VenueError::from)?;
-    let policy = Policy::find(&spec.beside(folder))?;
+    let policy = Policy::find(&spec.beside(folder))?.licensed()?;
     Ok(Policy { label: label.into(), ..policy })
 }

@@ -69,8 +69,18 @@ fn told(step: &Step) -> String {
         Mark::Bad => "bad ",
         Mark::Skip => "skip",
     };
-    let why = if step.why.is_empty() { String::new() } else { format!(" ({})", step.why.lines().next().unwrap_or("")) };
+    let why = if step.why.is_empty() { String::new() } else { format!(" ({})", in_a_line(&step.why)) };
     format!("{mark} {} {}{why}", &step.commit[..12.min(step.commit.len())], step.subject)
+}
+
+/// The first line of a reason. Where that ends with a colon, as before the output of a command, the last line too.
+fn in_a_line(why: &str) -> String {
+    let mut lines = why.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first = lines.next().unwrap_or_default();
+    match lines.next_back().filter(|_| first.ends_with(':')) {
+        Some(last) => format!("{first} {last}"),
+        None => first.into(),
+    }
 }
 
 fn headline(hash: &str, repository: &Repository) -> Result<String, Failure> {
@@ -137,5 +147,20 @@ fn of_bisection(error: BisectError, gate: &Path) -> Failure {
         BisectError::Gate(error) => without_baseline(error, gate),
         BisectError::End(what) => Failure::Input(what),
         BisectError::Stopped => Failure::Interrupted,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_in_a_line_does_not_end_with_a_colon() {
+        assert_eq!(
+            in_a_line("`make` failed (exit status: 2):\ncc x\nx.c:1: no\n"),
+            "`make` failed (exit status: 2): x.c:1: no"
+        );
+        assert_eq!(in_a_line("web: worse\nmore"), "web: worse");
+        assert_eq!(in_a_line(""), "");
     }
 }

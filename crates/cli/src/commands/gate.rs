@@ -5,6 +5,7 @@ use crate::failure::{self, Failure};
 use crate::{export, files, interrupt, kept, output, page, progress};
 use schedlab_campaign::{Runner, threads};
 use schedlab_html::{Provenance, of_gate};
+use schedlab_model::count::counted;
 use schedlab_regression::history::{self, HistoryError, Revision};
 use schedlab_regression::{Counts, Gate, GateError, Outcomes, Plan, Report, Sources};
 use schedlab_venue::Monitor;
@@ -123,7 +124,7 @@ fn end(report: &Report) -> Result<(), Failure> {
     let Counts { checks, failed, absent, inconclusive, .. } = report.counts;
     let of = |count: usize, one: &str, many: &str| {
         let what = if count == 1 { one } else { many };
-        format!("{}: {count} of {checks} checks {what}", report.gate)
+        format!("{}: {count} of {} {what}", report.gate, counted(checks as u64, "check"))
     };
     match (failed, absent, inconclusive) {
         _ if report.partial => Err(Failure::Interrupted),

@@ -233,6 +233,7 @@ fn an_improvement_passes_unless_it_is_to_be_noticed() {
     let words = output.out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("differs by more than 1 % or 1.500 ms"), "{words}");
     let updated = repository.update();
+    assert!(updated.contains(" accepted\n") && !updated.contains("FAILED"), "{updated}");
     assert!(updated.contains("0 new, 2 changed") && updated.contains("click.response_ns.p99"), "{updated}");
 }
 
@@ -265,7 +266,11 @@ fn revisions_and_policies_are_held_against_without_a_baseline() {
     let gate = GATE.replace("worse = [", "against = \"git:nothing\"\nworse = [");
     repository.0.write("mine.gate.toml", gate);
     let output = repository.gate(&[]);
-    assert!(output.code == Some(2) && output.err.contains("git rev-parse"), "{}", output.err);
+    assert!(
+        output.code == Some(2) && output.err.contains("there is no revision `nothing` in the repository of "),
+        "{}",
+        output.err
+    );
 }
 
 #[test]
@@ -309,6 +314,10 @@ fn commits_that_cannot_be_built_are_skipped_and_not_bad() {
     assert!(output.err.contains("skip ") && output.err.contains("does not compile"), "{}", output.err);
     let same = repository.0.run(&["bisect", &good, &good, "mine.gate.toml"]);
     assert!(same.code == Some(2) && same.err.contains("the gate passes there"), "{}", same.err);
+    let none = repository.0.run(&["bisect", "nope", "HEAD", "mine.gate.toml"]);
+    assert!(none.code == Some(2) && none.err.contains("there is no revision `nope` in the repository"), "{}", none.err);
+    let silent = repository.0.run(&["bisect", &good, "HEAD", "mine.gate.toml", "--build", "exit 3"]);
+    assert!(silent.err.contains("`exit 3` failed (exit status: 3) and printed nothing"), "{}", silent.err);
     let built =
         repository.0.run(&["bisect", &good, "HEAD", "mine.gate.toml", "--build", "sed -i s/nothing/0/ mine.bpf.c"]);
     assert_eq!(built.code, Some(0), "{}{}", built.out, built.err);
