@@ -3,9 +3,10 @@
 //! | what crosses | which way | type or function |
 //! |---|---|---|
 //! | text that a person will read on a terminal | out | [`Shown`], which only its checks make |
+//! | a word of a command that a user may paste | out | [`shell::quoted`] |
 //! | text in Markdown | out | [`markdown::text`], [`markdown::line`], [`markdown::block`] |
 //! | a file that another person wrote | in | [`file::open`], [`file::bytes`], [`file::text`] |
-//! | standard input, where a file is wanted | in | [`own::standard_input`], [`file::text_or_input`] |
+//! | standard input, where a file is wanted | in | [`own::standard_input`], [`file::bytes_or_input`] |
 //! | a word of a file that becomes the name of a file of ours | in | [`FileName`], which only its check makes |
 //! | a damaged file, to a library that panics | in | [`library::guarded`] |
 //! | a process that works on what another person wrote | in | [`confine::Confinement`] |
@@ -27,6 +28,7 @@ pub mod markdown;
 pub mod own;
 #[cfg(unix)]
 mod partial;
+pub mod shell;
 mod shown;
 
 pub use file_name::{FileName, WrongName};

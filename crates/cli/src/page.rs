@@ -2,7 +2,8 @@
 
 use crate::failure::Failure;
 use crate::files;
-use schedlab_html::{Document, of_comparison, quoted};
+use schedlab_boundary::shell::quoted;
+use schedlab_html::{Document, of_comparison};
 use schedlab_job::{Done, Job};
 use schedlab_report::comparison::Comparison;
 use std::path::Path;

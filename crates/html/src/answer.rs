@@ -1,8 +1,9 @@
 //! What came of a comparison, in a sentence, and how sure that is.
 
-use crate::command::{Given, is_plain};
+use crate::command::Given;
 use crate::document::Provenance;
 use crate::pieces::{applying, more_runs};
+use schedlab_boundary::shell::is_plain;
 use schedlab_model::outcome::{Outcome, RoleView, View};
 use schedlab_report::comparison::Comparison;
 use schedlab_report::conclusion::furthest_tail;

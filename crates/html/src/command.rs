@@ -1,6 +1,7 @@
 //! The command or the call that made a page, for what its reader may do next.
 
 use crate::document::Provenance;
+use schedlab_boundary::shell::is_plain;
 
 /// A command as a shell takes it, or a call as Python does.
 pub struct Given<'a>(&'a str);
@@ -30,17 +31,6 @@ impl<'a> Given<'a> {
     }
 }
 
-/// A word of a command, in quotation marks where a shell needs them.
-pub fn quoted(word: &str) -> String {
-    if is_plain(word) { word.into() } else { format!("'{}'", word.replace('\'', r"'\''")) }
-}
-
-/// Whether a shell takes a word as it is.
-pub fn is_plain(word: &str) -> bool {
-    let is_plain = |letter: char| letter.is_alphanumeric() || "-_./,:=@+%".contains(letter);
-    !word.is_empty() && word.chars().all(is_plain)
-}
-
 /// The words of a command, with their quotation marks.
 fn words(command: &str) -> Vec<&str> {
     let (mut is_quoted, mut is_escaped) = (false, false);
@@ -56,6 +46,7 @@ fn words(command: &str) -> Vec<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use schedlab_boundary::shell::quoted;
 
     fn subject(command: &str, subcommand: &str) -> Option<String> {
         let provenance = Provenance { commands: vec![command.into()], ..Provenance::default() };
@@ -66,9 +57,7 @@ mod tests {
     fn the_subject_is_the_first_word_behind_the_subcommand() {
         assert_eq!(subject("schedlab run a.toml --policy rr", "run").as_deref(), Some("a.toml"));
         let odd = quoted("my 'own' gate.toml");
-        assert_eq!(odd, r"'my '\''own'\'' gate.toml'");
         assert_eq!(subject(&format!("schedlab gate {odd} --all"), "gate"), Some(odd));
-        assert_eq!([quoted("rr:quantum=5ms,cfs"), quoted("a b"), quoted("")], ["rr:quantum=5ms,cfs", "'a b'", "''"]);
         let unknown = ["schedlab run --policy rr a.toml", "schedlab compare a.toml --policy rr", "schedlab run", ""];
         assert!(unknown.into_iter().all(|command| subject(command, "run").is_none()));
     }

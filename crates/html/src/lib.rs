@@ -24,7 +24,6 @@ mod study;
 mod sweep;
 
 pub use agreement::of_agreement;
-pub use command::quoted;
 pub use comparison::of_comparison;
 pub use contrast::of_contrast;
 pub use document::{Document, Listing, Provenance, Section, TableView, TimelineView};

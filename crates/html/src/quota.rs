@@ -1,8 +1,9 @@
 //! The search for the smallest limit, weight or burst as a page: response times by setting, with the target.
 
-use crate::command::{Given, quoted};
+use crate::command::Given;
 use crate::document::{Document, Provenance, Section, TableView};
 use crate::pieces::{more_runs, row};
+use schedlab_boundary::shell::quoted;
 use schedlab_charts::{Axes, Chart, Kind, Row};
 use schedlab_model::time::Time;
 use schedlab_report::quota::{Answer, Curve, Knob, Point};

@@ -1,7 +1,7 @@
 //! A baseline: what was measured when it was written, as a file of the repository that people read in a diff.
 
 use crate::report::Value;
-use schedlab_boundary::file;
+use schedlab_boundary::{file, shell};
 use schedlab_model::scenario::{ScenarioError, read_toml};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -116,8 +116,9 @@ impl Baseline {
     /// Its file. `gate` is the file of the gate, as the user writes it.
     pub fn to_toml(&self, gate: &str) -> String {
         let mut text = format!(
-            "# What `schedlab gate {gate}` holds results against; `--update` writes it. Times are in nanoseconds.\n\
+            "# What `schedlab gate {}` holds results against; `--update` writes it. Times are in nanoseconds.\n\
              schema = \"{FORM}\"\nschedlab = {}\n",
+            shell::quoted(gate),
             quoted(&self.version)
         );
         for (Key { scenario, policy, venue }, known) in &self.cases {

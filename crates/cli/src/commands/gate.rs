@@ -3,6 +3,7 @@
 use crate::args::GateArgs;
 use crate::failure::{self, Failure};
 use crate::{export, files, interrupt, kept, output, page, progress};
+use schedlab_boundary::shell::quoted;
 use schedlab_campaign::{Runner, threads};
 use schedlab_html::{Provenance, of_gate};
 use schedlab_model::count::counted;
@@ -60,7 +61,7 @@ pub fn beside(file: &Path) -> &Path {
 pub fn without_baseline(error: GateError, gate: &Path) -> Failure {
     match error {
         GateError::NoBaseline(what) => {
-            let command = format!("schedlab gate {} --update", gate.display());
+            let command = format!("schedlab gate {} --update", quoted(&gate.display().to_string()));
             Failure::Input(format!(
                 "{what}: `{command}` measures and writes it, and a commit of it is what later runs are held against"
             ))
