@@ -32,8 +32,11 @@ impl Report {
             page += &wrap("wake-ups    ", 12, &report.edges.iter().map(edge).collect::<Vec<_>>().join(", "));
         }
         for doubt in &report.doubts {
-            let first = if doubt.weight == Weight::Refusal { "refused     " } else { "note        " };
-            page += &wrap(first, 12, &format!("{}: {}", doubt.code, doubt.what));
+            let (code, what) = (doubt.code, &doubt.what);
+            page += &match doubt.weight {
+                Weight::Note => wrap("note        ", 12, &format!("{code}: {what}")),
+                Weight::Refusal => wrap("caution     ", 12, &format!("`predict` would refuse this. {code}: {what}")),
+            };
         }
         page
     }

@@ -39,7 +39,7 @@ pub fn shipped(name: &str, others: &[&str]) -> Result<&'static Shipped, UnknownP
     let names = || catalog().iter().map(|policy| policy.name).chain(others.iter().copied());
     let hint = match did_you_mean(name, names()) {
         hint if hint.is_empty() => format!(
-            "; there are: {}; a file needs its folder and its ending, as in ./{name}.bpf.c",
+            "; there are: {}; a file needs its ending, as in {name}.bpf.c",
             names().collect::<Vec<_>>().join(", ")
         ),
         hint => hint,

@@ -46,7 +46,7 @@ pub enum SpecError {
     #[error("policy `{0}`: a policy file ends in .bpf.c (source) or .bpf.o (object)")]
     Extension(String),
     /// A character that no name has.
-    #[error("policy `{0}`: a name has letters, digits, `-` and `_`; a file needs its folder, as in ./{0}")]
+    #[error("policy `{0}`: a name has letters, digits, `-` and `_`; a file ends in .bpf.c (source) or .bpf.o (object)")]
     Name(String),
     /// A setting without a value.
     #[error("policy `{policy}`: setting `{setting}` is not of the form KEY=VALUE")]

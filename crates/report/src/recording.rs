@@ -35,7 +35,7 @@ pub fn show(result: &RunResult, wholeness: &Wholeness, style: Style) -> String {
     let others = roles.split_off(roles.len().min(PROGRAMS));
     let mut page = heading(result, style);
     page += "\n";
-    page += &programs(&roles, result).show(style);
+    page += &programs(&roles, result).show_in_parts(style);
     page += &remainder(&others);
     page += "\n";
     let outcome = Outcome::from(result.clone());

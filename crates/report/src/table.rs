@@ -263,6 +263,21 @@ impl Table {
         text
     }
 
+    /// The same in several tables where it is too wide, each with the first column.
+    pub fn show_in_parts(&self, style: Style) -> String {
+        let part = |columns: &[Column]| Table { columns: columns.to_vec() };
+        let cuts = self.spans().into_iter().map(|(from, _)| from).filter(|&from| from > 1);
+        let cut = cuts.filter(|&cut| part(&self.columns[..cut]).fits()).last();
+        let Some(cut) = cut.filter(|_| !self.fits()) else { return self.show(style) };
+        let rest = [&self.columns[..1], &self.columns[cut..]].concat();
+        format!("{}\n{}", part(&self.columns[..cut]).show(style), Table { columns: rest }.show_in_parts(style))
+    }
+
+    fn fits(&self) -> bool {
+        let (widths, gap) = self.layout();
+        span_width(&widths, gap) <= self.limit()
+    }
+
     /// The width that is there for it: a mark may be behind its last column.
     fn limit(&self) -> usize {
         WIDTH - usize::from(self.columns.iter().any(|column| column.marks.contains(&true)))
@@ -392,6 +407,21 @@ mod tests {
         assert_eq!(table.show(Style::PLAIN), expected);
         let coloured = table.show(Style { colours: true });
         assert!(coloured.contains("\x1b[1mrole") && coloured.contains("\x1b[33m  1000\x1b[0m"), "{coloured}");
+    }
+
+    #[test]
+    fn a_table_that_is_too_wide_is_shown_in_parts() {
+        let numbers = |head: &str, digits: usize| Column::numbers(head, ["9".repeat(digits), "1".into()]);
+        let first = || Column::words("program", words(&["hackbench", "sh"]));
+        let fitting = Table::new([first(), numbers("a", 20), numbers("b", 20)]);
+        assert_eq!(fitting.show_in_parts(Style::PLAIN), fitting.show(Style::PLAIN));
+        let shared = |head: &str| numbers(head, 25).under("waits");
+        let wide = Table::new([first(), numbers("a", 25), shared("b"), shared("c"), numbers("d", 9)]);
+        let shown = wide.show_in_parts(Style::PLAIN);
+        assert!(shown.lines().all(|line| line.chars().count() <= WIDTH), "{shown}");
+        // A shared head stays above its columns.
+        assert_eq!((shown.matches("program").count(), shown.matches("waits").count()), (2, 1), "{shown}");
+        assert_eq!(shown.matches("hackbench").count(), 2, "{shown}");
     }
 
     #[test]

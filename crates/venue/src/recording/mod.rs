@@ -21,6 +21,7 @@ pub use trace_of::TraceOf;
 
 use crate::host::kernel_release;
 use crate::{Monitor, VenueError};
+use schedlab_boundary::shell::quoted;
 use schedlab_import::PassedOver;
 use schedlab_kernel::{Filter, Recorder, Stats};
 use schedlab_load::{Ended, Guarded};
@@ -166,8 +167,9 @@ fn guard(command: &[OsString]) -> Result<Option<Guarded>, RecordError> {
     Guarded::start(Command::new(program).args(arguments)).map(Some).map_err(RecordError::Guard)
 }
 
+/// The command as a shell takes it.
 fn words(command: &[OsString]) -> String {
-    command.iter().map(|word| programs::clean(&word.to_string_lossy())).collect::<Vec<_>>().join(" ")
+    command.iter().map(|word| quoted(&programs::clean(&word.to_string_lossy()))).collect::<Vec<_>>().join(" ")
 }
 
 /// What is missing, by kind.

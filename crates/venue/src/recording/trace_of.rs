@@ -2,6 +2,7 @@
 
 use super::{RecordError, RoleBy};
 use crate::VenueError;
+use schedlab_boundary::own::Folder;
 use schedlab_import::Place;
 use schedlab_trace::{Error, Reader};
 use std::path::{Path, PathBuf};
@@ -27,9 +28,9 @@ impl TraceOf {
             Err(Error::Foreign { .. }) => {}
             Err(error) => return Err(error.into()),
         }
-        let folder = recording.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let made = tempfile::Builder::new().suffix(".parquet").tempfile_in(folder);
-        let made = made.map_err(|error| RecordError::Spool { folder: folder.into(), error })?;
+        let folder = folder_for(recording);
+        let made = tempfile::Builder::new().suffix(".parquet").tempfile_in(&folder);
+        let made = made.map_err(|error| RecordError::Spool { folder, error })?;
         let recorded = super::import(&Place::of(recording), made.path(), RoleBy::Program)?;
         match recorded.unwritten {
             Some(error) => Err(error),
@@ -43,5 +44,26 @@ impl TraceOf {
             TraceOf::Own(path) => path,
             TraceOf::Made(file) => file.path(),
         }
+    }
+}
+
+/// Where a trace is made: next to the recording, unless that is a copy of standard input, which has no folder.
+fn folder_for(recording: &Path) -> PathBuf {
+    match recording.parent() {
+        Some(folder) if folder.starts_with("/proc") => Folder::place(),
+        Some(folder) if !folder.as_os_str().is_empty() => folder.into(),
+        _ => PathBuf::from("."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trace_of_standard_input_is_made_among_temporary_files() {
+        let folder = |recording: &str| folder_for(Path::new(recording));
+        assert_eq!(folder("/proc/self/fd/3"), Folder::place());
+        assert_eq!([folder("a/b.txt"), folder("b.txt")], [PathBuf::from("a"), PathBuf::from(".")]);
     }
 }
