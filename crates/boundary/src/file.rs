@@ -69,24 +69,26 @@ pub fn text(path: &Path) -> io::Result<String> {
     in_utf8(bytes(path, TEXT_BYTES)?)
 }
 
-/// The same, or what standard input has if the path is `-`.
+/// All bytes of a file, or what standard input has if the path is `-`, if there are at most `most_bytes` of them.
 ///
 /// # Errors
 ///
-/// As [`text`].
-pub fn text_or_input(path: &Path) -> io::Result<String> {
+/// As [`bytes`].
+pub fn bytes_or_input(path: &Path, most_bytes: u64) -> io::Result<Vec<u8>> {
     if path != Path::new("-") {
-        return text(path);
+        return bytes(path, most_bytes);
     }
     let mut bytes = Vec::new();
-    io::stdin().lock().take(TEXT_BYTES + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > TEXT_BYTES {
-        return Err(too_large(TEXT_BYTES));
-    }
-    in_utf8(bytes)
+    io::stdin().lock().take(most_bytes.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most_bytes { Err(too_large(most_bytes)) } else { Ok(bytes) }
 }
 
-fn in_utf8(bytes: Vec<u8>) -> io::Result<String> {
+/// The text that these bytes are.
+///
+/// # Errors
+///
+/// They are not UTF-8.
+pub fn in_utf8(bytes: Vec<u8>) -> io::Result<String> {
     String::from_utf8(bytes).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not a text in UTF-8"))
 }
 

@@ -3,7 +3,7 @@
 pub mod families;
 pub mod kinds;
 
-use kinds::{by_extension, for_another_command, for_another_reader};
+use kinds::{EXAMPLE, for_another_command, for_another_reader, is_named_otherwise, of_file, of_trace, shown, text_of};
 use schedlab_boundary::file;
 use schedlab_model::scenario::{Scenario, ScenarioError};
 use std::path::{Path, PathBuf};
@@ -14,6 +14,9 @@ pub enum CatalogueError {
     /// Neither a file nor shipped.
     #[error("{0}")]
     Unknown(String),
+    /// It is a trace, with the name that the user gave it.
+    #[error("{}", of_trace(.0, EXAMPLE))]
+    Trace(String),
     /// It is there and cannot be used.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
@@ -101,24 +104,20 @@ pub fn load_on(argument: &str, cpus: Option<u32>) -> Result<Scenario, CatalogueE
 /// There is none, or it cannot be used.
 pub fn load_beside(folder: &Path, argument: &str) -> Result<Scenario, CatalogueError> {
     if argument == "-" {
-        let text = input("a scenario")?;
-        return Ok(Scenario::of_text(&text, INPUT)?);
+        let text = text_of(Path::new("-"), argument)?;
+        return Scenario::of_text(&text, shown(argument)).map_err(|error| of_another_kind(&text, argument, error));
     }
     let path = folder.join(argument);
-    let other = by_extension(argument);
-    if let Some(what) = other.as_ref().filter(|_| path.exists()) {
-        return Err(CatalogueError::Unknown(what.clone()));
+    if let Some(what) = of_file(&path, argument) {
+        return Err(what);
     }
-    if path.exists()
-        || argument.contains('/')
-        || argument.ends_with(".toml")
-        || argument.ends_with(".json")
-        || other.is_some()
-    {
+    if path.exists() || is_path(argument) {
         std::fs::metadata(&path).map_err(|error| {
             CatalogueError::Unknown(format!("{}: the file cannot be read: {error}", path.display()))
         })?;
-        return with_steps(Scenario::from_file(&path).map_err(|error| of_another_kind(&path, argument, error))?, &path);
+        let scenario = Scenario::from_file(&path)
+            .map_err(|error| of_another_kind(&file::text(&path).unwrap_or_default(), argument, error))?;
+        return with_steps(scenario, &path);
     }
     if let Some(address) = families::Address::read(argument)? {
         return Ok(address.scenario());
@@ -127,20 +126,15 @@ pub fn load_beside(folder: &Path, argument: &str) -> Result<Scenario, CatalogueE
     Ok(Scenario::parse(text, &format!("shipped scenario {name}"))?)
 }
 
-/// What is wrong with a scenario's file: it may be a file of another kind.
-fn of_another_kind(path: &Path, argument: &str, error: ScenarioError) -> CatalogueError {
-    let other =
-        |text: String| for_another_command(&text, argument, "run").or_else(|| for_another_reader(&text, argument));
-    file::text(path).ok().and_then(other).map_or(CatalogueError::Scenario(error), CatalogueError::Unknown)
+/// Whether a word names a file, be it there or not: names of what ships have neither folders nor extensions.
+fn is_path(argument: &str) -> bool {
+    argument.contains('/') || argument.ends_with(".toml") || argument.ends_with(".json") || is_named_otherwise(argument)
 }
 
-/// What errors call standard input.
-const INPUT: &str = "standard input";
-
-/// What standard input has.
-fn input(what: &str) -> Result<String, CatalogueError> {
-    file::text_or_input(Path::new("-"))
-        .map_err(|error| CatalogueError::Unknown(format!("cannot read {what} from standard input: {error}")))
+/// What is wrong with a scenario's text: it may be of a file of another kind.
+fn of_another_kind(text: &str, argument: &str, error: ScenarioError) -> CatalogueError {
+    let other = for_another_command(text, argument, "run").or_else(|| for_another_reader(text, argument));
+    other.map_or(CatalogueError::Scenario(error), CatalogueError::Unknown)
 }
 
 /// A scenario with the files of steps that it names. They lie in its folder.
@@ -172,11 +166,12 @@ impl StudyFile {
     ///
     /// There is none, or it cannot be read.
     pub fn find(argument: &str) -> Result<StudyFile, CatalogueError> {
-        if argument == "-" {
-            return Ok(StudyFile { text: input("a study")?, origin: INPUT.into(), folder: PathBuf::new() });
-        }
         let path = Path::new(argument);
-        if !(path.exists() || argument.contains('/') || argument.ends_with(".toml")) {
+        let text = || text_of(path, argument);
+        if argument == "-" {
+            return Ok(StudyFile { text: text()?, origin: shown(argument).into(), folder: PathBuf::new() });
+        }
+        if !(path.exists() || is_path(argument)) {
             let Shipped { name, text } = find_study(argument)?;
             return Ok(StudyFile {
                 text: text.into(),
@@ -184,8 +179,7 @@ impl StudyFile {
                 folder: PathBuf::new(),
             });
         }
-        let text = file::text(path)
-            .map_err(|error| CatalogueError::Unknown(format!("{argument}: the file cannot be read: {error}")))?;
+        let text = text()?;
         Ok(StudyFile { text, origin: argument.into(), folder: path.parent().map_or_else(PathBuf::new, PathBuf::from) })
     }
 

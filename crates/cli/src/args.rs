@@ -37,7 +37,7 @@ use schedlab_model::scenario::Notation;
 use schedlab_model::time::Time;
 use schedlab_policy::PolicySpec;
 use schedlab_report::export::Form;
-use schedlab_venue::{Algorithm, EngineSpec, Ring, VenueName};
+use schedlab_venue::{Algorithm, EngineSpec, Place, Ring, VenueName};
 use std::ffi::OsString;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -165,7 +165,8 @@ pub struct RunArgs {
     /// The policy: NAME, FILE.bpf.c or FILE.bpf.o, with settings as in rr:quantum=5ms; or a whole scheduler, as in "exec:./scx_lavd --performance"
     #[arg(long, value_name = "POLICY", value_parser = read_one_policy)]
     pub policy: PolicySpec,
-    /// Also write the events of the (first) run: .parquet, .pftrace (Perfetto) or .txt; may be repeated
+    /// Also write the events of the (first) run: .parquet, .pftrace or .perfetto-trace (Perfetto), or .txt; may be
+    /// repeated
     #[arg(long, value_name = "FILE")]
     pub trace: Vec<PathBuf>,
     /// Also record what tasks do with shared objects, so that `model` can make a scenario of it (in sim)
@@ -365,11 +366,12 @@ pub type PolicyArgument = String;
 /// Commands of `policies`.
 #[derive(Debug, Subcommand)]
 pub enum PoliciesCommand {
-    /// Write NAME.bpf.c, a minimal commented policy that runs, and NAME.toml, a scenario to test it
+    /// Write NAME.bpf.c, a minimal commented policy that runs, NAME.toml, a scenario to test it, and NAME.gate.toml, a
+    /// gate
     New {
         /// Lower-case letters, digits and _
         name: String,
-        /// Copy this shipped policy into the folder NAME instead, with its headers and its description
+        /// Copy this shipped policy into the folder NAME instead, with its headers, a scenario and a gate
         #[arg(long, value_name = "POLICY")]
         from: Option<String>,
     },
@@ -386,13 +388,14 @@ pub struct ScenariosArgs {
     pub family: Option<String>,
     /// The seed to draw from, or several as in 1..3
     #[arg(long, value_name = "N", default_value = "1", value_parser = read_seeds)]
+    #[arg(requires = "family", conflicts_with = "name")]
     pub seed: RangeInclusive<u64>,
     /// The number of CPUs
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "family", conflicts_with = "name")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(schedlab_catalogue::families::MAX_CPUS)))]
     pub cpus: u32,
     /// Write the drawn scenarios into this folder, one file each
-    #[arg(long, value_name = "FOLDER", requires = "family")]
+    #[arg(long, value_name = "FOLDER", requires = "family", conflicts_with = "name")]
     pub write: Option<PathBuf>,
     /// More commands.
     #[command(subcommand)]
@@ -477,7 +480,7 @@ pub struct CalibrateArgs {
 /// What `check` takes.
 #[derive(Debug, clap::Args)]
 pub struct CheckArgs {
-    /// The trace file: .parquet or .pftrace; - reads standard input
+    /// The trace file: .parquet, .pftrace or .perfetto-trace; - reads standard input
     #[arg(value_parser = paths::to_read())]
     pub trace: PathBuf,
     /// Print JSON
@@ -496,7 +499,7 @@ pub struct VenuesArgs {
 /// What `record` takes.
 #[derive(Debug, clap::Args)]
 pub struct RecordArgs {
-    /// The trace file: .parquet, .pftrace (Perfetto) or .txt; replaces an older one
+    /// The trace file: .parquet, .pftrace or .perfetto-trace (Perfetto), or .txt; replaces an older one
     #[arg(long, short, value_name = "FILE", default_value = "schedlab.parquet")]
     pub output: PathBuf,
     /// Stop after this time, as in 500ms; a plain number is in seconds. A command that still runs is killed
@@ -517,7 +520,8 @@ pub struct ImportArgs {
     /// compressed or not; - reads standard input
     #[arg(value_name = "RECORDING")]
     pub recording: PathBuf,
-    /// The trace file: .parquet, .pftrace (Perfetto) or .txt; by default the recording's name with .parquet
+    /// The trace file: .parquet, .pftrace or .perfetto-trace (Perfetto), or .txt; by default the recording's name with
+    /// .parquet
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// One role for each thread name of a program, as in firefox:Compositor, instead of one per program
@@ -526,6 +530,20 @@ pub struct ImportArgs {
     /// Also print the events that were skipped because they do not concern scheduling
     #[arg(long)]
     pub passed_over: bool,
+}
+
+impl ImportArgs {
+    /// The trace: by default it has the recording's name, without what says how that is compressed.
+    pub fn trace(&self) -> PathBuf {
+        if let Some(output) = &self.output {
+            return output.clone();
+        }
+        let Place::File(file) = Place::of(&self.recording) else { return PathBuf::from("stdin.parquet") };
+        let extension = file.extension().and_then(|extension| extension.to_str());
+        let is_packed = matches!(extension, Some("gz" | "xz" | "zst"));
+        let name = if is_packed { file.file_stem() } else { file.file_name() };
+        file.with_file_name(name.unwrap_or_default()).with_extension("parquet")
+    }
 }
 
 /// What `load` takes.

@@ -24,6 +24,10 @@ pub mod code {
     pub const NOT_RUN: u8 = 4;
     /// A gate was run, and a bound does not hold.
     pub const REGRESSED: u8 = 5;
+    /// A command to record is there and could not be started, as shells say it.
+    pub const NOT_STARTED: u8 = 126;
+    /// A command to record was not found, as shells say it.
+    pub const NOT_FOUND: u8 = 127;
     /// Stopped with Ctrl-C: what a shell gives for it.
     pub const INTERRUPTED: u8 = 130;
 }
@@ -47,6 +51,8 @@ pub enum Failure {
     Inconclusive(String),
     /// A bound of a gate does not hold.
     Regressed(String),
+    /// A command that was to be recorded could not be started; the code says why.
+    NotStarted(String, u8),
     /// A command that was recorded ended so; everything has been printed.
     Command(u8),
     /// Ctrl-C; everything has been printed.
@@ -95,6 +101,7 @@ impl Failure {
             Failure::Input(message)
             | Failure::NotRun(message)
             | Failure::Failed(message)
+            | Failure::NotStarted(message, _)
             | Failure::Regressed(message) => complain(message),
             Failure::Policies(errors) => errors.iter().for_each(|error| complain(&error.to_string())),
             Failure::Inconclusive(why) => complain(&format!("inconclusive: {why}")),
@@ -115,7 +122,7 @@ impl Failure {
             Failure::NotRun(_) => code::NOT_RUN,
             Failure::Inconclusive(_) => code::INCONCLUSIVE,
             Failure::Regressed(_) => code::REGRESSED,
-            Failure::Command(code) => *code,
+            Failure::Command(code) | Failure::NotStarted(_, code) => *code,
             Failure::Interrupted => code::INTERRUPTED,
             Failure::NobodyListens => code::DONE,
             Failure::Several(failures) => {
@@ -169,7 +176,7 @@ impl From<ScenarioError> for Failure {
 impl From<CatalogueError> for Failure {
     fn from(error: CatalogueError) -> Failure {
         match error {
-            CatalogueError::Unknown(what) => Failure::Input(what),
+            CatalogueError::Unknown(_) | CatalogueError::Trace(_) => Failure::Input(error.to_string()),
             CatalogueError::Scenario(error) => error.into(),
         }
     }

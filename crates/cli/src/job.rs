@@ -4,7 +4,8 @@ use crate::args::{ExecutorName, SharedArgs};
 use crate::failure::{self, Failure};
 use crate::{files, interrupt, kept, meant, output, overlay, progress};
 use schedlab_campaign::{Axis, Cache, Place, RunSet, Runner, threads};
-use schedlab_catalogue as catalogue;
+use schedlab_catalogue::kinds::of_trace;
+use schedlab_catalogue::{self as catalogue, CatalogueError};
 use schedlab_job::{Done, Job, Options};
 use schedlab_model::count::counted;
 use schedlab_model::scenario::Scenario;
@@ -31,7 +32,7 @@ pub struct More {
 pub fn find(args: &SharedArgs, specs: &[PolicySpec], more: More) -> Result<Job, Failure> {
     files::check_traces(&more.traces)?;
     files::check(more.traces.iter().chain(&args.report).map(PathBuf::as_path))?;
-    let mut scenario = scenario(args)?;
+    let mut scenario = scenario(args, specs)?;
     scenario.run.calls |= more.calls;
     let policies = policies(args, specs)?;
     meant::refuse_varied(args, &more.vary)?;
@@ -115,12 +116,23 @@ pub fn borne(why_not: Option<String>) -> Result<(), Failure> {
 }
 
 /// The scenario with what the flags change about it.
-pub fn scenario(args: &SharedArgs) -> Result<Scenario, Failure> {
-    let scenario = catalogue::load_on(&args.scenario, args.cpus)?;
+pub fn scenario(args: &SharedArgs, specs: &[PolicySpec]) -> Result<Scenario, Failure> {
+    let scenario = catalogue::load_on(&args.scenario, args.cpus).map_err(|error| with_policies(error, specs))?;
     if !args.quiet {
         scenario.remarks().iter().for_each(|remark| output::remark(remark));
     }
     overlay::changed(scenario, args)
+}
+
+/// What is wrong with a scenario. For a trace, the policies that were named can be predicted.
+fn with_policies(error: CatalogueError, specs: &[PolicySpec]) -> Failure {
+    match error {
+        CatalogueError::Trace(file) => {
+            let policies = specs.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+            Failure::Input(of_trace(&file, &policies))
+        }
+        other => other.into(),
+    }
 }
 
 fn executor(args: &SharedArgs) -> Option<Executor> {

@@ -6,6 +6,34 @@ use schedlab_boundary::Shown;
 use schedlab_report::Style;
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, StdoutLock, Write};
 
+/// Where a page goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Channel {
+    /// Standard output.
+    Output,
+    /// Standard error, while another program has standard output.
+    Error,
+}
+
+impl Channel {
+    /// How it shows a page.
+    pub fn style(self) -> Style {
+        match self {
+            Channel::Output => style(),
+            Channel::Error => style_of(io::stderr().is_terminal()),
+        }
+    }
+
+    /// Prints a page at once. What standard error does not take is lost.
+    pub fn print(self, text: &str) -> Result<(), Failure> {
+        if self == Channel::Output {
+            return print(text);
+        }
+        let _ = io::stderr().write_all(Shown::page(text, self.style().colours).as_str().as_bytes());
+        Ok(())
+    }
+}
+
 /// Prints a page at once.
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut lines = Lines::new();
@@ -81,9 +109,14 @@ fn message(text: &str) -> String {
     std::iter::once(first).chain(lines.map(indented)).collect::<Vec<_>>().join("\n")
 }
 
-/// Colours on a terminal that shows them, unless the user wants none (`NO_COLOR`).
+/// How standard output shows a page.
 pub fn style() -> Style {
+    style_of(io::stdout().is_terminal())
+}
+
+/// Colours on a terminal that shows them, unless the user wants none (`NO_COLOR`).
+fn style_of(is_terminal: bool) -> Style {
     let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
-    Style { colours: io::stdout().is_terminal() && !refused && !dumb }
+    Style { colours: is_terminal && !refused && !dumb }
 }

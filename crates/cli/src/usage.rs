@@ -76,7 +76,11 @@ fn unknown(error: &clap::Error, words: &[String]) -> String {
             None => format!("no negative value, as `{wrong}`, is possible here"),
         };
     }
-    match context(error, ContextKind::SuggestedArg).first() {
+    // An option of another command has no similar one here.
+    let commands = args::command();
+    let mut options = commands.get_subcommands().flat_map(Command::get_arguments).filter_map(clap::Arg::get_long);
+    let is_elsewhere = options.any(|long| wrong.strip_prefix("--") == Some(long));
+    match context(error, ContextKind::SuggestedArg).first().filter(|_| !is_elsewhere) {
         Some(near) => format!("there is no option `{wrong}`: did you mean `{near}`?"),
         None if wrong.starts_with('-') => format!("there is no option `{wrong}`"),
         None => format!("`{wrong}` is a word too many"),
@@ -138,6 +142,7 @@ mod tests {
         assert_eq!(told("xyzzy"), "there is no command `xyzzy`; see `schedlab --help`");
         assert_eq!(told("trace t.parquet latncy"), "there is no command `latncy`: did you mean `latency`?");
         assert_eq!(told("run x --polcy rr"), "there is no option `--polcy`: did you mean `--policy`?");
+        assert_eq!(told("record --seed 1 -- true"), "there is no option `--seed`; see `schedlab record --help`");
         assert_eq!(told("run x y --policy rr"), "`y` is a word too many; see `schedlab run --help`");
         assert_eq!(
             told("run x --policy rr --json --tasks"),

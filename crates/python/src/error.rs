@@ -48,6 +48,7 @@ pub fn not_found(text: &str, error: CatalogueError) -> PyErr {
         CatalogueError::Unknown(line) if path.exists() => input(line),
         CatalogueError::Unknown(line) if text.contains('/') || path.extension().is_some() => missing_file(line, path),
         CatalogueError::Unknown(line) => missing(line),
+        error @ CatalogueError::Trace(_) => input(error),
         CatalogueError::Scenario(error) => error.into_python(),
     }
 }

@@ -1,7 +1,17 @@
 //! What can go wrong with a trace file.
 
 use crate::{format::Format, header::SCHEMA};
-use std::{io, path::PathBuf};
+use schedlab_boundary::shell::quoted;
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+/// What to do with a file of which schedlab did not write the trace.
+pub fn of_other_tools(path: &Path) -> String {
+    let file = quoted(&path.display().to_string());
+    format!("`schedlab import {file}` makes a trace of what another tool recorded")
+}
 
 /// A trace file that cannot be written or read. The message is one line: the file, what is wrong, what to try.
 #[derive(Debug, thiserror::Error)]
@@ -44,11 +54,19 @@ pub enum Error {
         path: PathBuf,
     },
     /// The file is of another kind, or another program wrote it.
-    #[error("{}: not a trace of schedlab: {what}; name a file that schedlab wrote", path.display())]
+    #[error("{}: not a trace of schedlab: {what}; {}", path.display(), of_other_tools(path))]
     Foreign {
         /// The file.
         path: PathBuf,
         /// Why it is not.
+        what: String,
+    },
+    /// The file has no steps of a model.
+    #[error("{}: no recorded steps: {what}; make the model again with `schedlab model`", path.display())]
+    Steps {
+        /// The file.
+        path: PathBuf,
+        /// Why it has none.
         what: String,
     },
     /// Another schedlab wrote the file.

@@ -30,7 +30,7 @@ mod words;
 mod writer;
 
 pub use check::{Report, check};
-pub use error::Error;
+pub use error::{Error, of_other_tools};
 pub use format::Format;
 pub use header::{Header, Role, SCHEMA, Scheduling, Setting};
 pub use reader::Reader;

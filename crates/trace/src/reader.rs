@@ -252,8 +252,12 @@ mod tests {
             (&packet_of_another[..4], "it does not begin with a whole Perfetto packet"),
             (&[0x0a, 2, 0x50, 1], "a Perfetto trace without schedlab's header"),
         ] {
-            let expected = format!("not a trace of schedlab: {expected}; name a file that schedlab wrote");
-            assert_eq!(read(bytes).unwrap_err(), expected);
+            let message = read(bytes).unwrap_err();
+            assert!(
+                message.starts_with(&format!("not a trace of schedlab: {expected}; `schedlab import ")),
+                "{message}"
+            );
+            assert!(message.ends_with("` makes a trace of what another tool recorded"), "{message}");
         }
         let message = read(b"PAR1 and no more than that PAR1").unwrap_err();
         assert!(message.starts_with("the trace is damaged"), "{message}");

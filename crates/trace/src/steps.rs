@@ -160,7 +160,7 @@ pub fn read_steps(path: &Path) -> Result<StepFile, Error> {
     // The library panics on some damaged files where an error is due.
     let read = panic::catch_unwind(AssertUnwindSafe(|| read(file)));
     let read = read.unwrap_or_else(|_| Err("its pages or their description cannot be decoded".into()));
-    read.map_err(|what| Error::Foreign { path: path.into(), what })
+    read.map_err(|what| Error::Steps { path: path.into(), what })
 }
 
 fn read(file: File) -> Result<StepFile, String> {
@@ -287,6 +287,6 @@ mod tests {
         writer.close(&[], &["a".into()]).unwrap();
         assert!(read_steps(&path).unwrap_err().to_string().contains("not in order"));
         std::fs::write(&path, "PAR1 no").unwrap();
-        assert!(matches!(read_steps(&path), Err(Error::Foreign { .. })));
+        assert!(matches!(read_steps(&path), Err(Error::Steps { .. })));
     }
 }

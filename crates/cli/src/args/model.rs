@@ -12,7 +12,7 @@ pub struct ModelArgs {
     #[arg(value_name = "RECORDING", value_parser = paths::to_read())]
     pub recording: PathBuf,
     /// The scenario; recorded steps go into a file next to it that ends in .steps.parquet
-    #[arg(long, short, value_name = "FILE.toml", default_value = "model.toml")]
+    #[arg(long, short, value_name = "FILE.toml", default_value = "model.toml", value_parser = paths::scenario())]
     pub output: PathBuf,
     /// Print JSON
     #[arg(long)]

@@ -26,11 +26,24 @@ pub fn with_neighbours() -> impl TypedValueParser<Value = PathBuf> {
 
 /// A page for browsers.
 pub fn page() -> impl TypedValueParser<Value = PathBuf> {
-    PathBufValueParser::new().try_map(|path| match path.extension().and_then(|extension| extension.to_str()) {
-        Some("html" | "htm") => Ok(path),
-        _ if is_no_file(&path) => Ok(path),
-        _ => Err("name a file that ends in .html"),
-    })
+    PathBufValueParser::new().try_map(|path| check_page(&path).map(|()| path))
+}
+
+/// Whether the name of a page says that it is one.
+pub fn check_page(path: &Path) -> Result<(), &'static str> {
+    ends_in(path, &["html", "htm"], "name a file that ends in .html")
+}
+
+/// A scenario that is written.
+pub fn scenario() -> impl TypedValueParser<Value = PathBuf> {
+    let check = |path: &Path| ends_in(path, &["toml"], "name a file that ends in .toml");
+    PathBufValueParser::new().try_map(move |path| check(&path).map(|()| path))
+}
+
+fn ends_in(path: &Path, extensions: &[&str], otherwise: &'static str) -> Result<(), &'static str> {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    let is_one = extension.is_some_and(|extension| extensions.contains(&extension));
+    if is_one || is_no_file(path) { Ok(()) } else { Err(otherwise) }
 }
 
 /// What is refused with better words when it is about to be written.
@@ -43,12 +56,19 @@ pub fn shown(path: &Path) -> String {
     if path.starts_with(COPIES) { INPUT.into() } else { path.display().to_string() }
 }
 
-/// A message in which the copy of standard input has its name.
+/// The same as an argument of a command.
+pub fn argument(path: &Path) -> String {
+    if path.starts_with(COPIES) { "-".into() } else { path.display().to_string() }
+}
+
+/// A message in which the copy of standard input has its name; a command between backticks takes it as `-`.
 pub fn with_input_named(message: &str) -> String {
     let mut parts = message.split(COPIES);
     let first = parts.next().unwrap_or_default().to_string();
     parts.fold(first, |text, part| {
-        text + INPUT + part.trim_start_matches('/').trim_start_matches(|c: char| c.is_ascii_digit())
+        let is_in_command = text.matches('`').count() % 2 == 1;
+        let name = if is_in_command { "-" } else { INPUT };
+        text + name + part.trim_start_matches('/').trim_start_matches(|c: char| c.is_ascii_digit())
     })
 }
 
@@ -59,7 +79,10 @@ mod tests {
     #[test]
     fn the_copy_of_standard_input_is_called_so() {
         assert_eq!(with_input_named("/proc/self/fd/12: it is empty"), "standard input: it is empty");
+        let command = with_input_named("/proc/self/fd/3: no trace; `schedlab import /proc/self/fd/3` makes one");
+        assert_eq!(command, "standard input: no trace; `schedlab import -` makes one");
         assert_eq!(with_input_named("a: b"), "a: b");
+        assert_eq!([argument(Path::new("/proc/self/fd/3")), argument(Path::new("a b"))], ["-", "a b"]);
         assert_eq!([shown(Path::new("/proc/self/fd/3")), shown(Path::new("a/b"))], ["standard input", "a/b"]);
     }
 }

@@ -35,6 +35,8 @@ impl Shell {
 /// What `man` takes.
 #[derive(Debug, clap::Args)]
 pub struct ManArgs {
-    /// Write a page for each command into this folder, as in ~/.local/share/man/man1
-    pub folder: Option<PathBuf>,
+    /// A command, as in `trace queue`, whose page is printed; or a folder for a page of each command, as in
+    /// ~/.local/share/man/man1
+    #[arg(value_name = "COMMAND|FOLDER")]
+    pub of: Vec<PathBuf>,
 }

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 /// What `trace` takes.
 #[derive(Debug, clap::Args)]
 pub struct TraceArgs {
-    /// The trace file: .parquet or .pftrace
+    /// The trace file: .parquet, .pftrace or .perfetto-trace; - reads standard input
     #[arg(value_name = "FILE", value_parser = paths::to_read())]
     pub trace: PathBuf,
     /// Compare with this earlier trace: which waits changed, where and why
@@ -108,7 +108,7 @@ pub struct TimelineArgs {
     /// The columns of the picture
     #[arg(long, value_name = "N", default_value_t = 80, value_parser = clap::value_parser!(u16).range(20..=10_000))]
     pub width: u16,
-    /// Instead of a picture, convert the whole trace: .pftrace (Perfetto), .parquet or .txt
+    /// Instead of a picture, convert the whole trace: .pftrace or .perfetto-trace (Perfetto), .parquet or .txt
     #[arg(long, value_name = "FILE", conflicts_with_all = ["width", "from", "to", "task", "role"])]
     pub output: Option<PathBuf>,
     /// The selection.

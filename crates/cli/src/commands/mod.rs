@@ -30,10 +30,10 @@ pub mod venues;
 pub mod verify;
 pub mod vm;
 
-use crate::args::paths::shown;
+use crate::args::paths::argument;
 use crate::failure::Failure;
 use schedlab_boundary::file;
-use schedlab_catalogue::kinds::{by_extension, for_another_command, of_json};
+use schedlab_catalogue::kinds::{self, by_name, for_another_command, of_json};
 use schedlab_policy::PolicySpec;
 use schedlab_venue::{Policy, SimVenue, Venue as _, VenueError};
 use std::path::Path;
@@ -51,17 +51,13 @@ fn simulated<'a>(specs: impl IntoIterator<Item = &'a PolicySpec>) -> Result<Vec<
 
 /// The text of a file of ours in TOML.
 fn text_of(path: &Path) -> Result<String, Failure> {
-    file::text_or_input(path).map_err(|error| {
-        let name = if path == Path::new("-") { "standard input".into() } else { path.display().to_string() };
-        let unreadable = || format!("{name}: the file cannot be read: {error}");
-        Failure::Input(by_extension(&name).filter(|_| path.exists()).unwrap_or_else(unreadable))
-    })
+    Ok(kinds::text_of(path, &argument(path))?)
 }
 
 /// What a file's text says to this command. Where that is nothing, it may be meant for another one.
 fn parsed<T, E: Into<Failure>>(parsed: Result<T, E>, (text, file): (&str, &Path), command: &str) -> Result<T, Failure> {
-    let name = file.display().to_string();
-    let of_kind = || by_extension(&name).or_else(|| of_json(text, &name));
+    let name = argument(file);
+    let of_kind = || by_name(&name).or_else(|| of_json(text, &name));
     let meant = || for_another_command(text, &name, command).or_else(of_kind);
     parsed.map_err(|error| meant().map_or_else(|| error.into(), Failure::Input))
 }
@@ -70,7 +66,18 @@ fn parsed<T, E: Into<Failure>>(parsed: Result<T, E>, (text, file): (&str, &Path)
 fn not_a_trace<E: Into<Failure>>(path: &Path) -> impl FnOnce(E) -> Failure {
     move |error| {
         let text = file::text(path).ok();
-        let meant = text.and_then(|text| for_another_command(&text, &shown(path), "trace"));
+        let meant = text.and_then(|text| for_another_command(&text, &argument(path), "trace"));
         meant.map_or_else(|| error.into(), Failure::Input)
     }
+}
+
+/// Whether what should be the name of something that ships is that of a file, and what to do with it.
+fn is_shipped_name(name: &str, kind: &str) -> Result<(), Failure> {
+    let path = Path::new(name);
+    if let Some(error) = kinds::of_file(path, name) {
+        return Err(error.into());
+    }
+    let Ok(text) = file::text(path) else { return Ok(()) };
+    let meant = for_another_command(&text, name, "").or_else(|| of_json(&text, name));
+    Err(Failure::Input(meant.unwrap_or_else(|| format!("{name}: this is a file, and no {kind} that ships"))))
 }

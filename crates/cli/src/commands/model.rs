@@ -13,8 +13,11 @@ pub fn run(args: &ModelArgs) -> Result<(), Failure> {
     let trace = TraceOf::recording(&args.recording).map_err(super::not_a_trace(&args.recording))?;
     let model = schedlab_infer::model(trace.path(), &steps, Price::default())?;
     files::write(&args.output, model.to_toml().as_bytes())?;
-    match args.json {
-        true => output::print_json(&model.report.to_json()),
-        false => output::print(&model.report.show(output::style())),
+    if args.json {
+        return output::print_json(&model.report.to_json());
     }
+    let page = model.report.show(output::style());
+    let has_steps = !model.scenario.step_files().is_empty();
+    let and_steps = if has_steps { format!(" and {}", steps.display()) } else { String::new() };
+    output::print(&format!("{page}\nThe scenario is in {}{and_steps}.\n", args.output.display()))
 }

@@ -36,8 +36,9 @@ fn list() -> Result<(), Failure> {
     for discipline in Discipline::ALL {
         text += &wrap(&format!("  {:<NAMES$}", ideal_name(discipline)), NAMES + 2, discipline.about());
     }
-    text += "\nYour own: ./FILE.bpf.c or ./FILE.bpf.o; `schedlab policies new NAME` starts one, and with `--from POLICY` copies one.\n";
-    output::print(&text)
+    let own = "Your own: FILE.bpf.c or FILE.bpf.o; `schedlab policies new NAME` starts one, and with `--from POLICY` copies \
+               one.";
+    output::print(&(text + "\n" + &wrap("", 0, own)))
 }
 
 fn new(name: &str) -> Result<(), Failure> {

@@ -18,7 +18,7 @@ pub fn run(args: QuotaArgs) -> Result<(), Failure> {
     files::check(args.shared.report.as_deref())?;
     let specs: Vec<PolicySpec> = args.policy.iter().flat_map(|list| list.iter().cloned()).collect();
     let policies = job::policies(&args.shared, &specs)?;
-    let scenario = job::scenario(&args.shared)?;
+    let scenario = job::scenario(&args.shared, &specs)?;
     let source = Listing::file(&format!("{}.toml", scenario.name), &scenario.to_toml());
     let question = Question::new(scenario, args.wanted()).map_err(failed)?;
     let mut options = job::options(&args.shared, &policies, More::default())?;

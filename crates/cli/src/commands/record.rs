@@ -1,10 +1,12 @@
 //! `schedlab record`: what this kernel's scheduler does.
 
 use crate::args::RecordArgs;
-use crate::failure::{self, Failure};
+use crate::failure::{self, Failure, code};
+use crate::output::Channel;
 use crate::{files, interrupt, output};
 use schedlab_job::recording::page;
-use schedlab_venue::{Monitor, Order, Recording};
+use schedlab_venue::{Monitor, Order, RecordError, Recording, VenueError};
+use std::io::ErrorKind;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::ExitStatus;
@@ -16,20 +18,33 @@ pub fn run(args: &RecordArgs) -> Result<(), Failure> {
     let monitor = Arc::new(Monitor::default());
     interrupt::watch(&monitor)?;
     let order = Order { command: &args.command, length: args.seconds, ring: args.ring, trace: &args.output };
-    let recording = schedlab_venue::record(&order, &monitor)?;
+    let recording = schedlab_venue::record(&order, &monitor).map_err(not_recorded)?;
     let ended = recording.ended;
-    let printed = print(recording, &args.output);
+    // What the command prints is its own, also where a pipe takes it.
+    let channel = if args.command.is_empty() { Channel::Output } else { Channel::Error };
+    let printed = print(recording, &args.output, channel);
     let interrupted = if monitor.is_stopped() { Err(Failure::Interrupted) } else { Ok(()) };
     let ended = if args.command.is_empty() { Ok(()) } else { pass_on(ended) };
     failure::all([printed, interrupted, ended])
 }
 
 /// The page of a recording, and where its trace is, or why there is none.
-pub fn print(recording: Recording, trace: &Path) -> Result<(), Failure> {
-    let page = page(&recording, output::style());
+pub fn print(recording: Recording, trace: &Path, channel: Channel) -> Result<(), Failure> {
+    let page = page(&recording, channel.style());
     match recording.unwritten {
-        None => output::print(&format!("{page}\nThe trace is in {}.\n", trace.display())),
-        Some(error) => failure::all([output::print(&page), Err(error.into())]),
+        None => channel.print(&format!("{page}\nThe trace is in {}.\n", trace.display())),
+        Some(error) => failure::all([channel.print(&page), Err(error.into())]),
+    }
+}
+
+/// A command that could not be started has the exit code that a shell gives it.
+fn not_recorded(error: VenueError) -> Failure {
+    match &error {
+        VenueError::Record(RecordError::Command { error: why, .. }) => match why.kind() {
+            ErrorKind::NotFound => Failure::NotStarted(error.to_string(), code::NOT_FOUND),
+            _ => Failure::NotStarted(error.to_string(), code::NOT_STARTED),
+        },
+        _ => error.into(),
     }
 }
 

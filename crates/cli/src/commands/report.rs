@@ -1,9 +1,10 @@
 //! `schedlab report`.
 
-use crate::args::paths::shown;
+use crate::args::paths::{self, shown};
 use crate::args::{PageFormat, ReportArgs};
 use crate::failure::Failure;
 use crate::{files, output, page};
+use schedlab_boundary::shell::quoted;
 use schedlab_boundary::{FileName, Shown, file, is_hidden};
 use schedlab_charts::{Chart, Look, png, svgs};
 use schedlab_html::{Document, Evidence, Heard, Provenance, of_comparison, of_history};
@@ -12,6 +13,7 @@ use schedlab_model::count::{counted, numbered};
 use schedlab_model::outcome::Outcome;
 use schedlab_regression::history;
 use schedlab_report::comparison::{Candidate, Comparison};
+use schedlab_trace::of_other_tools;
 use schedlab_venue::remeasure;
 use serde_json::Value;
 use std::io::Read as _;
@@ -50,12 +52,12 @@ impl Read {
 
 /// Reads the runs and writes the page or the charts.
 pub fn run(args: &ReportArgs) -> Result<(), Failure> {
-    let is_page = args.format == PageFormat::Html;
-    let target = args.output.as_deref().unwrap_or(Path::new(if is_page { "report.html" } else { "charts" }));
-    if is_page {
+    let target = args.target();
+    if args.format == PageFormat::Html {
+        paths::check_page(target).map_err(|why| Failure::Input(format!("{}: {why}", target.display())))?;
         files::check([target])?
     } else {
-        files::check_folder(target)?
+        check_charts(target)?
     }
     if let Some(folder) = args.runs.iter().find(|path| path.is_dir()) {
         return of_folder(args, folder, target);
@@ -69,6 +71,16 @@ pub fn run(args: &ReportArgs) -> Result<(), Failure> {
     of_one_scenario(&runs)?;
     name(&mut runs, &args.runs);
     finish(args, target, &document(&runs, comparisons, args.runs.len()))
+}
+
+/// Whether charts can be written into this folder. The name of a file is none of a folder.
+fn check_charts(folder: &Path) -> Result<(), Failure> {
+    let extension = folder.extension().and_then(|extension| extension.to_str());
+    if matches!(extension, Some("html" | "htm" | "svg" | "png" | "pdf")) && !folder.is_dir() {
+        let why = "charts are files in a folder: name the folder, or leave --format out for one page";
+        return Err(Failure::Input(format!("{}: {why}", folder.display())));
+    }
+    files::check_folder(folder)
 }
 
 /// Writes what was asked for.
@@ -88,8 +100,9 @@ fn of_folder(args: &ReportArgs, folder: &Path, target: &Path) -> Result<(), Fail
     }
     let history = history::read(folder)?;
     if history.points.is_empty() {
-        let what = "nothing is in this history: `schedlab gate FILE --history` adds to it";
-        return Err(Failure::Input(format!("{}: {what}", folder.display())));
+        let (name, argument) = (folder.display(), quoted(&folder.display().to_string()));
+        let what = format!("nothing is in this history: `schedlab gate FILE --history {argument}` adds to it");
+        return Err(Failure::Input(format!("{name}: {what}")));
     }
     let provenance = Provenance { commands: vec![page::command()], ..Provenance::default() };
     finish(args, target, &of_history(&history, provenance))
@@ -142,8 +155,20 @@ fn make_visible(value: &mut Value) {
     }
 }
 
+/// What is wrong with a file that begins as no result does.
+fn unread(error: schedlab_trace::Error) -> Failure {
+    match error {
+        schedlab_trace::Error::Foreign { path, what } => {
+            let remedy = of_other_tools(&path);
+            Failure::Input(format!("{}: neither a result nor a trace of schedlab: {what}; {remedy}", path.display()))
+        }
+        other => other.into(),
+    }
+}
+
 fn of_trace(path: &Path, file: usize) -> Result<Read, Failure> {
-    let (measured, evidence) = remeasure(path, Evidence::new).map_err(schedlab_venue::VenueError::from)?;
+    let (measured, evidence) =
+        remeasure(path, Evidence::new).map_err(|error| super::not_a_trace(path)(unread(error)))?;
     let result = measured.result;
     let heard = Some(evidence.end(&result.policy.name, &result.venue, measured.curves));
     Ok(Read { heard, ..Read::new(file, None, result.into()) })

@@ -24,11 +24,20 @@ pub fn run(args: ScenariosArgs) -> Result<(), Failure> {
         }
         (None, Some(name), _) => match Address::read(name)? {
             Some(Address { family, seed, cpus }) => output::print_document(&family.text(seed, cpus)),
-            None => output::print_document(catalogue::find_scenario(name)?.text),
+            None => shipped(name),
         },
         (None, None, Some(family)) => draw(family, &args),
         (None, None, None) => list(),
     }
+}
+
+/// Prints a scenario that ships.
+fn shipped(name: &str) -> Result<(), Failure> {
+    let found = catalogue::find_scenario(name);
+    if found.is_err() {
+        super::is_shipped_name(name, "scenario")?;
+    }
+    output::print_document(found?.text)
 }
 
 fn list() -> Result<(), Failure> {

@@ -18,12 +18,33 @@ pub fn completions(args: &CompletionsArgs) -> Result<(), Failure> {
     output::print_document(&String::from_utf8_lossy(&text))
 }
 
-/// Prints the manual page of the program, or writes one page for each command.
+/// Prints the manual page of the program or of a command, or writes one page for each command.
 pub fn man(args: &ManArgs) -> Result<(), Failure> {
     let command = documented();
-    let Some(folder) = &args.folder else { return output::print_document(&page(command)) };
+    let words: Vec<String> = args.of.iter().map(|word| word.display().to_string()).collect();
+    let is_command = words.first().is_none_or(|word| command.find_subcommand(word).is_some());
+    match args.of.as_slice() {
+        [folder] if !is_command => write_all(&command, folder),
+        _ => output::print_document(&page(inner(command, &words)?)),
+    }
+}
+
+/// The command of these words.
+fn inner(command: clap::Command, words: &[String]) -> Result<clap::Command, Failure> {
+    words.iter().try_fold(command, |command, word| match command.find_subcommand(word) {
+        Some(inner) => Ok(inner.clone()),
+        None => {
+            let name = command.get_display_name().unwrap_or(command.get_name()).replace('-', " ");
+            Err(Failure::Input(format!(
+                "man: `{name}` has no command `{word}`; `{name} --help` lists those that there are"
+            )))
+        }
+    })
+}
+
+fn write_all(command: &clap::Command, folder: &Path) -> Result<(), Failure> {
     files::check_folder(folder)?;
-    let count = write(&command, folder)?;
+    let count = write(command, folder)?;
     output::print(&format!(
         "{} in {}\n",
         numbered(count as u64, "manual page is", "manual pages are"),
@@ -79,6 +100,17 @@ fn synopsis(command: &mut clap::Command) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_command_is_found_by_its_words() {
+        let found = |words: &[&str]| {
+            inner(documented(), &words.iter().map(ToString::to_string).collect::<Vec<_>>())
+                .map(|found| found.get_name().to_string())
+        };
+        assert_eq!(found(&["trace", "queue"]).unwrap(), "queue");
+        let Err(Failure::Input(why)) = found(&["trace", "quue"]) else { panic!("there is none") };
+        assert!(why.starts_with("man: `schedlab trace` has no command `quue`; `schedlab trace --help`"), "{why}");
+    }
 
     #[test]
     fn a_page_says_how_to_write_its_command() {

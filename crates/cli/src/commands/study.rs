@@ -4,6 +4,7 @@ use super::missing;
 use crate::args::{StudyArgs, StudyCommand};
 use crate::failure::{self, Failure};
 use crate::{export, files, interrupt, kept, output, page, progress};
+use schedlab_boundary::shell::quoted;
 use schedlab_boundary::{FileName, Shown};
 use schedlab_campaign::{Runner, threads};
 use schedlab_catalogue::{self as catalogue, Shipped, StudyFile};
@@ -22,7 +23,7 @@ const NAMES: usize = 16;
 /// Lists, prints or runs.
 pub fn run(args: StudyArgs) -> Result<(), Failure> {
     match (&args.command, &args.study) {
-        (Some(StudyCommand::Show { name }), _) => output::print_document(catalogue::find_study(name)?.text),
+        (Some(StudyCommand::Show { name }), _) => show(name),
         (None, Some(study)) => {
             let (name, question) = of_question(study);
             let file = StudyFile::find(name)?;
@@ -39,18 +40,27 @@ pub fn run(args: StudyArgs) -> Result<(), Failure> {
     }
 }
 
+/// Prints the file of a study that ships.
+fn show(name: &str) -> Result<(), Failure> {
+    let found = catalogue::find_study(name);
+    if found.is_err() {
+        super::is_shipped_name(name, "study")?;
+    }
+    output::print_document(found?.text)
+}
+
 fn list() -> Result<(), Failure> {
     let mut text = String::new();
     for Shipped { name, text: file } in catalogue::studies() {
         text += &wrap(&format!("{name:<NAMES$}"), NAMES, &Study::parse(file, name)?.title);
     }
-    text += "\n`schedlab study NAME` runs one, --quick a smaller version of it, NAME:QUESTION one question of it; --questions \
-             lists these. `schedlab study show NAME` prints its file.\n";
-    output::print(&text)
+    let more = "`schedlab study NAME` runs one, --quick a smaller version of it, NAME:QUESTION one question of it; \
+                --questions lists these. `schedlab study show NAME` prints its file.";
+    output::print(&(text + "\n" + &wrap("", 0, more)))
 }
 
 /// A study and maybe one of its questions: `gpos:priorities`. A file may have a colon in its name.
-fn of_question(study: &str) -> (&str, Option<&str>) {
+pub fn of_question(study: &str) -> (&str, Option<&str>) {
     match study.rsplit_once(':') {
         Some((name, id)) if !id.contains(['/', '.']) && !Path::new(study).exists() => (name, Some(id)),
         _ => (study, None),
@@ -131,7 +141,7 @@ fn write(
 ) -> Result<(), Failure> {
     let question = experiment.variant.question.and_then(|_| page.questions.first());
     let question = question.map_or(String::new(), |question| format!(":{}", question.id));
-    let mut command = format!("schedlab study {}{question}", page.name);
+    let mut command = format!("schedlab study {}", quoted(&format!("{}{question}", page.name)));
     command += if experiment.variant.quick { " --quick" } else { "" };
     command += &experiment.variant.seed.map_or(String::new(), |seed| format!(" --seed {seed}"));
     files::write_in(folder, &name, ".md", Shown::document(&page.markdown(&command)).as_str().as_bytes())?;

@@ -3,9 +3,12 @@
 use crate::args::VmCommand;
 use crate::failure::Failure;
 use crate::output;
-use schedlab_report::{Column, Table};
+use schedlab_report::wrap;
 use schedlab_venue::{VenueError, kernels};
 use std::path::PathBuf;
+
+/// The width of the column of names.
+const NAMES: usize = 21;
 
 /// Lists kernels, or fetches one.
 pub fn run(command: &VmCommand) -> Result<(), Failure> {
@@ -16,22 +19,19 @@ pub fn run(command: &VmCommand) -> Result<(), Failure> {
 }
 
 fn list() -> Result<(), Failure> {
-    let mut cached = Vec::new();
+    let mut text = String::new();
     for known in kernels::KNOWN {
-        cached.push(kernels::cached(&known).map_err(VenueError::from)?.map_or("-".into(), |path| file_name(&path)));
+        let cached = kernels::cached(&known).map_err(VenueError::from)?;
+        let cached = cached.map_or("not in the cache".into(), |path| format!("in the cache: {}", file_name(&path)));
+        text += &wrap(&format!("{:<NAMES$}", known.name), NAMES, &format!("{}; {cached}", known.about));
     }
-    let table = Table::new([
-        Column::words("--kernel", kernels::KNOWN.iter().map(|known| known.name.into())),
-        Column::words("what", kernels::KNOWN.iter().map(|known| known.about.into())),
-        Column::words("in the cache", cached),
-    ]);
     let folder = kernels::cache().map_err(VenueError::from)?;
-    output::print(&format!(
-        "{}\nThe cache is {}. What is not there is fetched when a run needs it.\n\
-         host stands for the running kernel's image; a path with a / for any other.\n",
-        table.show(output::style()),
+    let about = format!(
+        "The cache is {}. What is not there is fetched when a run needs it. host stands for the running kernel's image; \
+         a path with a / for any other.",
         folder.display()
-    ))
+    );
+    output::print(&(text + "\n" + &wrap("", 0, &about)))
 }
 
 fn file_name(path: &std::path::Path) -> String {

@@ -132,6 +132,77 @@ fn scenarios_that_are_not_there() {
     refused(&lab, &["run", "heavy-load", "--policy", "rr", "--cpus", "0"], 2, &["0 is not between 1 and 4096"]);
 }
 
+/// Runs the program on a file as standard input, or on none, and expects one line with all the parts.
+fn told(lab: &Lab, args: &[&str], input: Option<&str>, parts: &[&str]) {
+    let mut command = lab.command(args);
+    if let Some(input) = input {
+        command.stdin(std::fs::File::open(lab.path(input)).unwrap());
+    }
+    let output = command.output().unwrap();
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), err.lines().count()), (Some(2), 1), "{args:?}: {err}");
+    for part in parts {
+        assert!(err.contains(part), "{args:?}: no {part:?} in {err}");
+    }
+}
+
+#[test]
+fn a_trace_in_place_of_a_scenario_can_be_modelled_and_predicted() {
+    let lab = Lab::with_small();
+    lab.out(&["run", "small.toml", "--policy", "rr", "--quiet", "--trace", "my t.parquet"]);
+    std::fs::copy(lab.path("my t.parquet"), lab.path("t.toml")).unwrap();
+    lab.write("empty.parquet", "");
+    lab.write("other.pftrace", "neither");
+    let run = |file: &str, input, parts: &[&str]| told(&lab, &["run", file, "--policy", "mlfq"], input, parts);
+    let predict = "`schedlab predict 'my t.parquet' --policy mlfq`";
+    run("my t.parquet", None, &["my t.parquet: this is a trace", "`schedlab model 'my t.parquet'`", predict]);
+    run("t.toml", None, &["t.toml: this is a trace: `schedlab model t.toml`"]);
+    run(
+        "-",
+        Some("t.toml"),
+        &["standard input: this is a trace: `schedlab model -`", "`schedlab predict - --policy mlfq`"],
+    );
+    run("empty.parquet", None, &["empty.parquet: this is no trace, though its name ends in .parquet: it is empty"]);
+    run("other.pftrace", None, &["other.pftrace: this is no trace", "it does not begin as one"]);
+    told(&lab, &["gate", "t.toml"], None, &["t.toml: this is a trace"]);
+}
+
+#[test]
+fn a_command_in_a_message_works_as_it_is() {
+    let lab = Lab::with_small();
+    lab.write("my gate.toml", "about = \"x\"\n[[check]]\nmetric = \"y\"\n");
+    lab.write("events.txt", "nothing that anybody knows\n");
+    lab.write("bin.json", b"\x01\x02\x03\x04");
+    lab.write("rt.json", "{ \"tasks\": {} }");
+    lab.write("empty folder/sub/x", "");
+    std::fs::remove_dir_all(lab.path("empty folder/sub")).unwrap();
+    told(&lab, &["run", "my gate.toml", "--policy", "rr"], None, &["`schedlab gate 'my gate.toml'` takes it"]);
+    told(&lab, &["run", "-", "--policy", "rr"], Some("my gate.toml"), &["standard input: this is a gate: save it"]);
+    for command in [&["predict", "-", "--policy", "rr"][..], &["check", "-"], &["trace", "-"], &["report", "-"]] {
+        told(&lab, command, Some("small.toml"), &["standard input: this is a scenario: `schedlab run - --policy rr`"]);
+    }
+    for command in ["trace", "check"] {
+        told(
+            &lab,
+            &[command, "events.txt"],
+            None,
+            &["not a trace of schedlab", "`schedlab import events.txt` makes a"],
+        );
+        told(
+            &lab,
+            &[command, "-"],
+            Some("events.txt"),
+            &["standard input: not a trace", "`schedlab import -` makes a"],
+        );
+    }
+    told(&lab, &["report", "bin.json"], None, &["bin.json: neither a result nor a trace of schedlab"]);
+    told(&lab, &["report", "empty folder"], None, &["`schedlab gate FILE --history 'empty folder'` adds to it"]);
+    told(&lab, &["scenarios", "small.toml"], None, &["small.toml: this is a scenario: `schedlab run small.toml "]);
+    told(&lab, &["scenarios", "rt.json"], None, &["rt.json: this is JSON, as of rt-app: `schedlab run rt.json "]);
+    told(&lab, &["scenarios", "events.txt"], None, &["events.txt: this is a text: `schedlab import events.txt`"]);
+    told(&lab, &["study", "show", "small.toml"], None, &["small.toml: this is a scenario"]);
+}
+
 #[test]
 fn tasks_that_never_let_time_go_by() {
     let lab = Lab::new();

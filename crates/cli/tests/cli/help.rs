@@ -41,6 +41,30 @@ fn completions_and_manual_pages_are_made_from_the_flags() {
 }
 
 #[test]
+fn man_prints_the_page_of_a_command() {
+    let lab = Lab::new();
+    assert!(lab.out(&["man", "run"]).contains(".TH schedlab-run 1"));
+    assert!(lab.out(&["man", "trace", "queue"]).contains(".TH schedlab-trace-queue 1"));
+    assert!(lab.files().is_empty(), "{:?}", lab.files());
+}
+
+#[test]
+fn lists_fit_their_width() {
+    let lab = Lab::new();
+    for args in [&["policies"][..], &["study", "list"], &["vm", "kernels"]] {
+        let list = lab.out(args);
+        // A path is not broken.
+        let fits = |line: &str| line.chars().count() <= 80 || line.contains('/') && !line.contains(' ');
+        assert!(list.lines().all(fits), "{list}");
+    }
+    let new = lab.out(&["policies", "new", "--help"]);
+    assert!(new.contains("NAME.gate.toml"), "{new}");
+    for args in [&["trace", "--help"][..], &["run", "--help"], &["record", "--help"], &["import", "--help"]] {
+        assert!(lab.out(args).contains(".perfetto-trace"), "{args:?}");
+    }
+}
+
+#[test]
 fn no_verb_shows_the_help_and_is_wrong_input() {
     let output = Lab::new().run(&[]);
     assert_eq!((output.code, output.out.as_str()), (Some(2), ""));
@@ -73,6 +97,12 @@ fn wrong_flags_are_one_line_with_a_remedy() {
         (&["run", "small.toml", "--policy", "rr", "--report", "page.txt"], "ends in .html"),
         (&["gate", "-"], "standard input has no folder"),
         (&["record", "--ring", "5", "--", "true"], "write it as 512KiB or 64MiB"),
+        (&["record", "--json", "--", "true"], "unexpected argument '--json' found; see `schedlab record --help`"),
+        (&["scenarios", "heavy-load", "--write", "x"], "cannot be used with"),
+        (&["scenarios", "heavy-load", "--cpus", "2"], "cannot be used with"),
+        (&["scenarios", "heavy-load", "--seed", "2"], "cannot be used with"),
+        (&["scenarios", "--seed", "2"], "--family <FAMILY>"),
+        (&["man", "trace", "quue"], "`schedlab trace` has no command `quue`"),
     ];
     for (args, part) in cases {
         let output = lab.run(args);

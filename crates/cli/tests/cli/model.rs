@@ -20,6 +20,7 @@ fn a_recording_becomes_a_scenario_that_runs_as_the_recorded_one_did() {
     let said = lab.out(&["model", "t.parquet", "-o", "m.toml"]);
     assert!(said.contains("small: 20s recorded on 1 CPU under rr"), "{said}");
     assert!(said.contains("unexplained 0.0 %"), "{said}");
+    assert!(said.ends_with("\nThe scenario is in m.toml and m.steps.parquet.\n"), "{said}");
     assert!(
         std::fs::read_to_string(lab.path("m.toml")).unwrap().contains("file = \"m.steps.parquet\""),
         "sleeps differ, so they are in the file"
@@ -29,6 +30,8 @@ fn a_recording_becomes_a_scenario_that_runs_as_the_recorded_one_did() {
     for figure in ["requests", "cpu_ns", "response_ns"] {
         assert_eq!(model[figure], truth[figure], "{figure}");
     }
+    let piped = lab.shell("schedlab model - -o piped.toml <t.parquet");
+    assert!(piped.ends_with("\nThe scenario is in piped.toml and piped.steps.parquet.\n"), "{piped}");
     let again = lab.out(&["model", "t.parquet", "-o", "m.toml", "--json"]);
     let again: Value = serde_json::from_str(&again).unwrap();
     assert_eq!(again["schema"], "schedlab.model/1");
@@ -117,6 +120,9 @@ fn what_a_recording_does_not_bear_is_refused_with_its_reason() {
     assert_eq!(output.code, Some(3));
     assert!(output.out.contains("Refused, FEW: there are"), "{}", output.out);
     assert!(output.err.starts_with("schedlab: inconclusive: nothing is predicted; FEW: "), "{}", output.err);
+    let model = lab.out(&["model", "t.parquet"]);
+    assert!(model.contains("\ncaution     `predict` would refuse this. FEW: "), "{model}");
+    assert!(model.contains("\nThe scenario is in model.toml"), "{model}");
     lab.write("no.parquet", "neither a trace nor a recording");
     assert_eq!(lab.run(&["model", "no.parquet"]).code, Some(2));
 }
