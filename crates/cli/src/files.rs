@@ -2,30 +2,37 @@
 //! what fails afterwards does not cost the output.
 
 use crate::failure::Failure;
-use schedlab_boundary::FileName;
+use schedlab_boundary::{FileName, file};
 use schedlab_trace::{Partial, Writer};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Whether these can be written, each to a file of its own.
+/// Whether these can be written.
 pub fn check<'a>(files: impl IntoIterator<Item = &'a Path>) -> Result<(), Failure> {
-    let mut known: Vec<PathBuf> = Vec::new();
-    for file in files {
-        Partial::check(file).map_err(|error| Failure::Input(unwritten(file, &error)))?;
-        let place = place(file);
-        if known.contains(&place) {
-            return Err(Failure::Input(format!("{} is named twice: name another file", file.display())));
-        }
-        known.push(place);
-    }
-    Ok(())
+    let mut files = files.into_iter();
+    files.try_for_each(|file| Partial::check(file).map_err(|error| Failure::Input(unwritten(file, &error))))
 }
 
-/// A file that may not be there yet, by its name in its folder, however it is written.
-fn place(file: &Path) -> PathBuf {
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    folder.canonicalize().map_or_else(|_| file.into(), |folder| folder.join(file.file_name().unwrap_or_default()))
+/// What a file has that a command keeps from call to call; nothing where there is none yet, or an empty one. A file in
+/// which `parsed` finds nothing is not of this command.
+pub fn check_kept<T>(
+    file: &Path,
+    command: &str,
+    parsed: impl FnOnce(&[u8]) -> Option<T>,
+) -> Result<Option<T>, Failure> {
+    check([file])?;
+    match file::bytes(file, file::RESULT_BYTES) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Failure::Input(format!("{}: the file cannot be read: {error}", file.display()))),
+        Ok(bytes) if bytes.is_empty() => Ok(None),
+        Ok(bytes) => parsed(&bytes).map(Some).ok_or_else(|| {
+            let name = file.display();
+            Failure::Input(format!(
+                "{name}: `{command}` did not write this file and would replace it; name another file"
+            ))
+        }),
+    }
 }
 
 /// Whether these trace files can be written.
@@ -81,13 +88,19 @@ mod tests {
     }
 
     #[test]
-    fn two_files_have_two_names() {
+    fn what_a_command_keeps_replaces_nothing_else() {
         let folder = tempfile::tempdir().unwrap();
-        let (a, b) = (folder.path().join("a"), folder.path().join("b"));
-        assert!(check([a.as_path(), b.as_path()]).is_ok());
-        let also_a = folder.path().join("./a");
-        for again in [&a, &also_a] {
-            assert!(matches!(check([a.as_path(), b.as_path(), again.as_path()]), Err(Failure::Input(_))));
-        }
+        let at = |name: &str| folder.path().join(name);
+        let kept =
+            |name: &str| check_kept(&at(name), "schedlab count", |bytes| std::str::from_utf8(bytes).ok()?.parse().ok());
+        fs::write(at("empty"), "").unwrap();
+        fs::write(at("ours"), "5").unwrap();
+        fs::write(at("notes"), "mine").unwrap();
+        assert!(matches!((kept("none"), kept("empty"), kept("ours")), (Ok(None), Ok(None), Ok(Some(5)))));
+        let Err(Failure::Input(why)) = kept("notes") else { panic!("notes are replaced") };
+        assert!(
+            why.ends_with("/notes: `schedlab count` did not write this file and would replace it; name another file"),
+            "{why}"
+        );
     }
 }

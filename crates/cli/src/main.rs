@@ -14,6 +14,7 @@ mod output;
 mod overlay;
 mod page;
 mod progress;
+mod touched;
 mod usage;
 
 use args::Command;
@@ -30,7 +31,7 @@ fn run() -> ExitCode {
     let result = match args::parse() {
         Ok(args) => {
             let instead = args.command.instead_of_venues();
-            let done = carry_out(args.command);
+            let done = touched::check(&args.command).and_then(|()| carry_out(args.command));
             done.map_err(|failure| match instead {
                 Some(advice) => failure.without_venues(advice),
                 None => failure,

@@ -67,7 +67,8 @@ impl Hunt {
         let options = Options { seed: convert::seed(seed)?, scenarios: None, time: None, kernel, coverage };
         let monitor = Monitor::default();
         let runner = Runner::new(None, 1, &monitor);
-        let state = Search::new(&policy, &bounds, &runner, options.clone(), folder.as_deref()).state;
+        let begun = Search::new(&policy, &bounds, &runner, options.clone(), folder.as_deref());
+        let state = begun.map_err(IntoPython::into_python)?.state;
         Ok(Hunt { policy, bounds, options, folder, state: Mutex::new(state), raised })
     }
 
@@ -121,9 +122,14 @@ impl Hunt {
     }
 
     /// Does something with the search as far as it is, and keeps how far it is then.
-    fn with<T>(&self, runner: &Runner<'_>, options: Options, act: impl FnOnce(&mut Search<'_>) -> T) -> T {
+    fn with(
+        &self,
+        runner: &Runner<'_>,
+        options: Options,
+        act: impl FnOnce(&mut Search<'_>) -> Result<(), SearchError>,
+    ) -> Result<(), SearchError> {
         let mut state = self.locked();
-        let mut search = Search::new(&self.policy, &self.bounds, runner, options, self.folder.as_deref());
+        let mut search = Search::new(&self.policy, &self.bounds, runner, options, self.folder.as_deref())?;
         search.state.clone_from(&state);
         let done = act(&mut search);
         *state = search.state;
@@ -135,7 +141,7 @@ impl IntoPython for SearchError {
     fn into_python(self) -> PyErr {
         match self {
             SearchError::Venue(error) => error.into_python(),
-            SearchError::Folder { .. } | SearchError::Ideal(_) => input(self),
+            SearchError::Folder { .. } | SearchError::Ideal(_) | SearchError::Occupied { .. } => input(self),
             SearchError::Foreign(_) => failed(self),
         }
     }

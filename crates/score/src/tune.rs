@@ -245,7 +245,7 @@ pub fn tune(
     keep: &mut dyn FnMut(&Tuned) -> Result<(), ScoreError>,
 ) -> Result<Tuned, ScoreError> {
     let mut tuned = Tuned::new(examiner, (policy, spec), options);
-    let same = before.filter(|before| before.schema == tuned.schema && before.subject == tuned.subject);
+    let same = before.filter(|before| tuned.difference(before).is_none());
     let known = same.map_or(Vec::new(), |before| before.trials);
     let mut search = Search { examiner, policy, spec, runner, known };
     let mut optimiser = Optimiser::new(space, options);
@@ -261,6 +261,10 @@ pub fn tune(
         tuned.trials.push(trial);
         keep(&tuned)?;
     }
+    // What is known beyond these, of a search for more trials or of an earlier answer, stays known.
+    let is_new = |known: &&Trial| tuned.trials.iter().all(|trial| trial.settings != known.settings);
+    let rest: Vec<Trial> = search.known.iter().filter(is_new).cloned().collect();
+    tuned.trials.extend(rest);
     let best = settle(&mut tuned.trials, &mut |settings| search.trial(settings))?;
     tuned.answer = Some(answer(&search, space, &tuned.trials[0], best)?);
     keep(&tuned)?;
@@ -299,6 +303,31 @@ impl Tuned {
             trials: Vec::new(),
             answer: None,
         }
+    }
+
+    /// What this has that the search does not continue which is asked for; nothing if it continues it.
+    pub fn is_another(
+        &self,
+        examiner: &Examiner,
+        (policy, spec): (&Policy, &PolicySpec),
+        options: Options,
+    ) -> Option<String> {
+        Tuned::new(examiner, (policy, spec), options).difference(self)
+    }
+
+    /// The same of what is kept from before.
+    fn difference(&self, before: &Tuned) -> Option<String> {
+        let is_other = (&self.schema, &self.subject) != (&before.schema, &before.subject);
+        let named = [("policy", &self.policy, &before.policy), ("reference", &self.reference, &before.reference)];
+        let named = named.into_iter().filter(|(_, own, other)| is_other && own != other);
+        let mut parts: Vec<String> = named.map(|(what, _, other)| format!("the {what} {other}")).collect();
+        if is_other && parts.is_empty() {
+            parts.push("another score's file, scenario, build of the policy, or version of schedlab".into());
+        }
+        if self.seed != before.seed {
+            parts.push(format!("seed {}", before.seed));
+        }
+        (!parts.is_empty()).then(|| parts.join(", "))
     }
 
     /// The trial with the highest score; of several the first.
@@ -421,6 +450,24 @@ mod tests {
         assert_eq!((best.settings.as_slice(), best.score), (&all[..1], 2.0));
         assert_eq!(back.iter().map(|back| back.score).collect::<Vec<_>>(), [1.0]);
         assert_eq!(trials.iter().map(|trial| trial.score).collect::<Vec<_>>(), [1.0, 1.25, 1.75, 2.0]);
+    }
+
+    #[test]
+    fn another_search_says_what_differs() {
+        let own = Tuned {
+            schema: FORM.into(),
+            subject: "a".into(),
+            policy: "rr".into(),
+            reference: "cfs".into(),
+            seed: 1,
+            trials: vec![Trial { settings: Vec::new(), score: 1.0, failure: None }],
+            answer: None,
+        };
+        assert_eq!(own.difference(&own.clone()), None);
+        let told = |other: Tuned| own.difference(&other).unwrap_or_default();
+        let other = Tuned { subject: "b".into(), policy: "mlfq".into(), seed: 4, ..own.clone() };
+        assert_eq!(told(other), "the policy mlfq, seed 4");
+        assert!(told(Tuned { subject: "b".into(), ..own.clone() }).starts_with("another score's file, "));
     }
 
     /// t with two degrees of freedom is 4.303: mean 2, standard deviation 1, three values.

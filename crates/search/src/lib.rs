@@ -7,6 +7,7 @@
 mod draw;
 mod finding;
 mod judge;
+mod kept;
 mod kernel;
 mod overload;
 mod reached;

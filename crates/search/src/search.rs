@@ -3,12 +3,14 @@
 use crate::draw;
 use crate::finding::{Finding, Kind};
 use crate::judge::{Bounds, Judge};
+use crate::kept::{STATE, before};
 use crate::kernel::{InKernel, ask};
 use crate::reached::{self, File};
 use crate::shrink::{Shrunk, shrink};
 use crate::text::{lines, to_toml};
+use schedlab_boundary::FileName;
 use schedlab_boundary::own::Partial;
-use schedlab_boundary::{FileName, file};
+use schedlab_boundary::shell::quoted;
 use schedlab_campaign::{Place, Runner, spread};
 use schedlab_model::scenario::Scenario;
 use schedlab_venue::{Policy, Scheduler, VenueError, VenueName};
@@ -21,8 +23,6 @@ use std::time::{Duration, Instant};
 
 /// The form of the state.
 const FORM: &str = "schedlab.search/1";
-/// The state's file.
-const STATE: &str = "search.json";
 /// How many scenarios are run between two looks at the clock, for each thread.
 const ROUND: usize = 32;
 /// How many smaller scenarios are tried for a finding.
@@ -78,6 +78,30 @@ pub struct State {
     pub coverage: Vec<File>,
 }
 
+impl State {
+    /// One that begins.
+    pub(crate) fn new(subject: String, seed: u64) -> State {
+        State { schema: FORM.into(), subject, seed, scenarios: 0, found: Vec::new(), coverage: Vec::new() }
+    }
+
+    /// What another search has that does not continue this one; nothing if it does.
+    pub(crate) fn difference(&self, other: &State) -> Option<String> {
+        let parts = |state: &State| state.subject.split(", ").map(String::from).collect::<Vec<_>>();
+        let (own, others) = (parts(self), parts(other));
+        let mut differing: Vec<String> = others.iter().filter(|part| !own.contains(part)).cloned().collect();
+        if differing.is_empty() {
+            differing.extend(own.iter().filter(|part| !others.contains(part)).map(|part| format!("no {part}")));
+        }
+        if self.schema != other.schema {
+            differing.push(format!("the form {}", other.schema));
+        }
+        if self.seed != other.seed {
+            differing.push(format!("seed {}", other.seed));
+        }
+        (!differing.is_empty()).then(|| differing.join(", "))
+    }
+}
+
 /// What a search tells as it goes.
 #[derive(Debug)]
 pub enum Told<'a> {
@@ -102,6 +126,14 @@ pub enum SearchError {
     /// A part of another search, or not the next one.
     #[error("a part from seed {0} does not go on from where the search is")]
     Foreign(u64),
+    /// The folder has something else in it, which would be replaced.
+    #[error("{}: {what}; name another folder", path.display())]
+    Occupied {
+        /// What is there.
+        path: PathBuf,
+        /// What it is.
+        what: String,
+    },
     /// The folder cannot be used.
     #[error("{}: {error}", path.display())]
     Folder {
@@ -143,29 +175,22 @@ fn subject(policy: &Policy, bounds: &Bounds, coverage: bool) -> String {
 
 impl<'a> Search<'a> {
     /// One that begins, or continues where a folder holds one of the same policy, bounds and seed.
+    ///
+    /// # Errors
+    ///
+    /// The folder holds something else.
     pub fn new(
         policy: &'a Policy,
         bounds: &'a Bounds,
         runner: &'a Runner<'a>,
         options: Options,
         folder: Option<&'a Path>,
-    ) -> Search<'a> {
-        let subject = subject(policy, bounds, options.coverage);
-        let fresh = State {
-            schema: FORM.into(),
-            subject,
-            seed: options.seed,
-            scenarios: 0,
-            found: Vec::new(),
-            coverage: Vec::new(),
-        };
-        let goes_on =
-            |state: &State| (&state.schema, &state.subject, state.seed) == (&fresh.schema, &fresh.subject, fresh.seed);
-        let known = folder.and_then(|folder| file::bytes(&folder.join(STATE), file::RESULT_BYTES).ok());
-        let known: Option<State> = known.and_then(|bytes| serde_json::from_slice(&bytes).ok());
-        let state = known.filter(goes_on).unwrap_or(fresh);
+    ) -> Result<Search<'a>, SearchError> {
+        let fresh = State::new(subject(policy, bounds, options.coverage), options.seed);
+        let known = folder.map(|folder| before(folder, &fresh)).transpose()?.flatten();
+        let state = known.unwrap_or(fresh);
         let takes_hotplug = policy.takes_hotplug();
-        Search { judge: Judge { policy, bounds, runner }, options, takes_hotplug, folder, state }
+        Ok(Search { judge: Judge { policy, bounds, runner }, options, takes_hotplug, folder, state })
     }
 
     /// Whether the drawn scenarios can be run under the policy, and under the one that it is held against.
@@ -303,7 +328,8 @@ impl<'a> Search<'a> {
         let policy = &self.judge.policy.label;
         let shown = schedlab_boundary::Shown::name(&finding.what).into_string();
         let head = schedlab_report::wrap("# ", 2, &format!("{policy}: {shown}")).replace("\n  ", "\n# ");
-        format!("{head}# Seed {seed}. schedlab run {name}.toml --policy {policy}\n\n{}", to_toml(&scenario))
+        let (file, policy) = (quoted(&format!("{name}.toml")), quoted(policy));
+        format!("{head}# Seed {seed}. schedlab run {file} --policy {policy}\n\n{}", to_toml(&scenario))
     }
 
     /// Writes what was found, and how far it is.

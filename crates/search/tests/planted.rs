@@ -218,7 +218,7 @@ fn found(policy: &Policy, scenarios: u64, reference: Option<&str>) -> Vec<Found>
     let bounds = Bounds { reference: reference.map(shipped), ..bounds() };
     let runner = Runner::new(None, schedlab_campaign::threads(None), &monitor);
     let options = Options { seed: 1, scenarios: Some(scenarios), time: None, kernel: None, coverage: false };
-    let mut search = Search::new(policy, &bounds, &runner, options, None);
+    let mut search = Search::new(policy, &bounds, &runner, options, None).unwrap();
     search.run(&|_| ()).expect("the policy can be run");
     search.state.found
 }
@@ -259,7 +259,7 @@ fn a_search_repeats_and_goes_on() {
         let (monitor, bounds) = (Monitor::default(), Bounds::default());
         let runner = Runner::new(None, threads, &monitor);
         let options = Options { seed: 1, scenarios: Some(scenarios), time: None, kernel: None, coverage: false };
-        let mut search = Search::new(&policy, &bounds, &runner, options, output);
+        let mut search = Search::new(&policy, &bounds, &runner, options, output).unwrap();
         search.run(&|_| ()).expect("the policy can be run");
         search.state
     };

@@ -26,7 +26,7 @@ struct Page {
 
 /// Measures and prints.
 pub fn run(args: CalibrateArgs) -> Result<(), Failure> {
-    files::check(args.machine.as_deref())?;
+    args.machine.as_deref().map_or(Ok(()), check)?;
     let algorithms = if args.load.is_empty() { Algorithm::ALL.to_vec() } else { args.load };
     let failed = |error: CalibrationError| Failure::Failed(error.to_string());
     let made = |load: &Algorithm| calibrate(*load, true).map_err(failed);
@@ -51,6 +51,12 @@ pub fn measured_costs() -> Result<CostKeys, Failure> {
 /// Costs as the simulator takes them, in its words.
 fn keys(costs: &Costs) -> CostKeys {
     CostKeys::from(&MachineCosts::from(&costs.told(0.0)))
+}
+
+/// Whether the machine file can be written: it replaces an earlier one, and nothing else.
+fn check(path: &Path) -> Result<(), Failure> {
+    let parsed = |bytes: &[u8]| MachineFile::parse(std::str::from_utf8(bytes).ok()?, "").ok();
+    files::check_kept(path, "schedlab calibrate", parsed).map(drop)
 }
 
 /// Writes the machine file.

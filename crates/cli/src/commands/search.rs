@@ -35,7 +35,7 @@ pub fn run(args: SearchArgs) -> Result<(), Failure> {
     let time = args.scenarios.is_none().then(|| Duration::from_nanos(args.budget.ns()));
     let kernel = args.kernel.as_deref().map(|kernel| Place::new(VenueName::Vm, Some(kernel), None));
     let options = Options { seed: args.seed, scenarios: args.scenarios, time, kernel, coverage: args.coverage };
-    let mut search = Search::new(&policy, &bounds, &runner, options, args.output.as_deref());
+    let mut search = Search::new(&policy, &bounds, &runner, options, args.output.as_deref())?;
     search.check()?;
     if !args.quiet {
         begin(&search.state);
@@ -140,7 +140,7 @@ impl From<SearchError> for Failure {
     fn from(error: SearchError) -> Failure {
         match error {
             SearchError::Venue(error) => error.into(),
-            SearchError::Ideal(_) => Failure::Input(error.to_string()),
+            SearchError::Ideal(_) | SearchError::Occupied { .. } => Failure::Input(error.to_string()),
             SearchError::Folder { .. } | SearchError::Foreign(_) => Failure::Failed(error.to_string()),
         }
     }

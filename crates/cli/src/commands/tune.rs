@@ -5,7 +5,6 @@ use crate::commands::gate::beside;
 use crate::commands::score;
 use crate::failure::{self, Failure};
 use crate::{export, files, interrupt, kept, output, progress};
-use schedlab_boundary::file;
 use schedlab_campaign::{Runner, threads};
 use schedlab_model::count::counted;
 use schedlab_score::{Examiner, Options, ScoreError, Space, Tuned, Verdict, tune};
@@ -20,7 +19,7 @@ const PERIOD: Duration = Duration::from_secs(1);
 /// Tunes and prints.
 pub fn run(args: TuneArgs) -> Result<(), Failure> {
     export::check(&args.export)?;
-    files::check(args.output.as_deref())?;
+    let before = args.output.as_deref().map(before).transpose()?.flatten();
     let set = score::read(&args.file)?;
     if !set.has_held_out() {
         let why = "add `held_out`, scenarios that play no part in the search: they show whether the settings that it finds \
@@ -34,11 +33,12 @@ pub fn run(args: TuneArgs) -> Result<(), Failure> {
     let cache = kept::cache(false, args.quiet);
     let runner = Runner::new(cache.as_ref(), threads(args.threads), &monitor);
     let options = Options { trials: args.trials, seed: args.seed };
-    let before = args.output.as_deref().and_then(before);
     if !args.quiet {
         output::remark(&format!("seed {}, {}", args.seed, counted(space.parameters.len() as u64, "parameter")));
     }
     let examiner = Examiner::new(set, beside(&args.file), true, &runner)?;
+    let another = before.as_ref().and_then(|before| before.is_another(&examiner, (&policy, &args.policy), options));
+    another.map_or(Ok(()), |what| Err(other_search(&args, &what)))?;
     let free = examiner.without_costs();
     if !free.is_empty() && !args.quiet {
         let names = free.join(", ");
@@ -61,8 +61,14 @@ pub fn run(args: TuneArgs) -> Result<(), Failure> {
 }
 
 /// What is kept of a search from before.
-fn before(file: &Path) -> Option<Tuned> {
-    serde_json::from_slice(&file::bytes(file, file::RESULT_BYTES).ok()?).ok()
+fn before(file: &Path) -> Result<Option<Tuned>, Failure> {
+    let parsed = |bytes: &[u8]| serde_json::from_slice(bytes).ok();
+    files::check_kept(file, "schedlab tune", parsed)
+}
+
+fn other_search(args: &TuneArgs, what: &str) -> Failure {
+    let file = args.output.as_deref().unwrap_or(Path::new("")).display();
+    Failure::Input(format!("{file} holds another search ({what}); name another file"))
 }
 
 fn write(file: &Path, tuned: &Tuned) -> Result<(), ScoreError> {

@@ -1,6 +1,7 @@
 //! Files in addition to the output: unwritable ones are reported before anything runs, later failures keep the output.
 
 use crate::lab::{Lab, Output};
+use std::fs;
 use std::process::Command;
 
 /// Three switches between two tasks, as ftrace writes them.
@@ -56,6 +57,85 @@ fn what_cannot_be_written_is_known_before_anything_runs() {
     let twice = lab.run(&[&run[..], &["--trace", "a.txt", "--trace", "a.txt"]].concat());
     assert_eq!((twice.code, twice.out.as_str()), (Some(2), ""), "{}", twice.err);
     assert!(twice.err.contains("a.txt is named twice"), "{}", twice.err);
+}
+
+/// One line that refuses, and every file as it was.
+fn refused(lab: &Lab, args: &[&str], part: &str) {
+    let all = || lab.files().into_iter().map(|name| (fs::read(lab.path(&name)).unwrap(), name)).collect::<Vec<_>>();
+    let before = all();
+    let Output { code, out, err } = lab.run(args);
+    assert_eq!((code, out.as_str(), err.lines().count()), (Some(2), "", 1), "{args:?}: {err}");
+    assert!(err.contains(part), "{args:?}: {err}");
+    assert!(all() == before, "{args:?} has changed a file");
+}
+
+#[test]
+fn no_command_replaces_what_it_reads() {
+    let lab = Lab::with_small();
+    let result = lab.out(&[
+        "run",
+        "small.toml",
+        "--policy",
+        "rr",
+        "--json",
+        "--quiet",
+        "--trace",
+        "t.parquet",
+        "--trace",
+        "m.txt",
+    ]);
+    lab.write("r.json", result);
+    lab.write("v.gate.toml", "about = \"v\"\n");
+    lab.write("m.steps.parquet", "");
+    std::os::unix::fs::symlink("v.gate.toml", lab.path("link")).unwrap();
+    fs::hard_link(lab.path("r.json"), lab.path("r.html")).unwrap();
+    let told = "which the command reads; name another file";
+    for args in [
+        &["report", "r.json", "-o", "r.html"][..],
+        &["gate", "v.gate.toml", "--markdown", "v.gate.toml"],
+        &["gate", "v.gate.toml", "--junit", "./link"],
+        &["tune", "small.toml", "--policy", "mlfq", "-o", "small.toml"],
+        &["trace", "t.parquet", "timeline", "--output", "t.parquet"],
+        &["trace", "m.txt", "--against", "t.parquet", "timeline", "--output", "t.parquet"],
+        &["import", "m.txt", "-o", "m.txt"],
+        &["run", "m.toml", "--policy", "rr", "--trace", "m.steps.parquet"],
+    ] {
+        refused(&lab, args, told);
+    }
+    refused(&lab, &["report", "r.json", "-o", "r.json"], "r.json: this would replace a run, which the command reads");
+    refused(&lab, &["model", "t.parquet", "-o", "t.parquet"], "ends in .toml");
+    let twice = ["gate", "v.gate.toml", "--markdown", "x.md", "--export", "x.md"];
+    refused(&lab, &twice, "x.md is named twice: name another file");
+    // What is piped in may be a file too.
+    let input = fs::File::open(lab.path("r.json")).unwrap();
+    let output = lab.command(&["report", "-", "-o", "r.html"]).stdin(input).output().unwrap();
+    assert!(String::from_utf8_lossy(&output.stderr).contains(told), "{output:?}");
+}
+
+#[test]
+fn a_file_that_a_command_keeps_replaces_nothing_else() {
+    let lab = Lab::with_small();
+    lab.write("notes.txt", "mine");
+    let tune = ["tune", "small.toml", "--policy", "mlfq", "-o", "notes.txt"];
+    refused(&lab, &tune, "notes.txt: `schedlab tune` did not write this file and would replace it; name another file");
+    refused(
+        &lab,
+        &["calibrate", "--load", "spin", "--machine", "small.toml"],
+        "small.toml: `schedlab calibrate` did not write",
+    );
+    lab.write("stall.toml", "mine");
+    refused(&lab, &["search", "--policy", "fcfs", "-o", "."], "stall.toml: no search wrote this file");
+}
+
+#[test]
+fn a_page_is_a_file_and_charts_are_a_folder() {
+    let lab = Lab::with_small();
+    let result = lab.out(&["run", "small.toml", "--policy", "rr", "--json", "--quiet"]);
+    lab.write("r.json", result);
+    refused(&lab, &["report", "r.json", "-o", "rep.pdf"], "rep.pdf: name a file that ends in .html");
+    for name in ["rep.html", "rep.svg"] {
+        refused(&lab, &["report", "r.json", "--format", "svg", "-o", name], "charts are files in a folder");
+    }
 }
 
 #[test]

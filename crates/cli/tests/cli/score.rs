@@ -151,6 +151,16 @@ fn tuning_finds_the_short_slice_and_checks_it_elsewhere() {
     half.as_object_mut().unwrap().remove("answer");
     lab.write("rr.json", half.to_string());
     assert_eq!(tune(&["-o", "rr.json"]), tuned);
+    // Another search does not take its place.
+    for (more, what) in [(&["--trials", "24", "--seed", "2"][..], "(seed 1)"), (&["--trials", "5"], "(24 trials)")] {
+        let before = fs::read(lab.path("rr.json")).unwrap();
+        let args = ["tune", "desk.score.toml", "--policy", "rr", "--quiet", "-o", "rr.json"];
+        let output = lab.run(&[&args[..], more].concat());
+        assert_eq!((output.code, output.out.as_str()), (Some(2), ""), "{}", output.err);
+        let told = format!("rr.json holds another search {what}; name another file");
+        assert!(output.err.contains(&told), "{}", output.err);
+        assert!(fs::read(lab.path("rr.json")).unwrap() == before, "{more:?}");
+    }
 }
 
 #[test]

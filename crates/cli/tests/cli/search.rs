@@ -37,3 +37,23 @@ fn a_kernel_confirms_what_was_found() {
     let state: serde_json::Value = serde_json::from_slice(&fs::read(lab.path("found/search.json")).unwrap()).unwrap();
     assert_eq!(state["found"][0]["kernel"]["verdict"], "same");
 }
+
+#[test]
+fn another_search_does_not_take_the_place_of_one() {
+    let lab = Lab::new();
+    let search = |policy: &str, seed: &str| {
+        lab.run(&["search", "--policy", policy, "--scenarios", "2", "--seed", seed, "-o", "found", "--quiet"])
+    };
+    let first = search("fcfs", "1");
+    assert!(matches!(first.code, Some(0 | 5)), "{}", first.err);
+    let kept = || fs::read(lab.path("found/search.json")).unwrap();
+    let before = kept();
+    for (policy, seed, what) in [("fcfs", "2", "(seed 1)"), ("rr", "1", "(the policy fcfs)")] {
+        let output = search(policy, seed);
+        assert_eq!((output.code, output.out.as_str()), (Some(2), ""), "{}", output.err);
+        let told = format!("found/search.json: this folder holds another search {what}; name another folder");
+        assert!(output.err.contains(&told), "{}", output.err);
+    }
+    assert!(kept() == before);
+    assert_eq!(search("fcfs", "1").code, first.code);
+}
