@@ -4,10 +4,12 @@ use crate::args::paths::argument;
 use crate::args::{
     AgreementArgs, Command, GateArgs, PageFormat, ReportArgs, SharedArgs, SpecList, StudyArgs, TraceArgs, View,
 };
+use crate::commands::gate::beside;
 use crate::commands::study::of_question;
 use crate::failure::Failure;
 use schedlab_infer::steps_file;
 use schedlab_policy::{PolicySpec, Reference};
+use schedlab_regression::Gate;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -15,6 +17,15 @@ use std::path::{Path, PathBuf};
 /// Whether each file that a command is to write is another one than those that it reads, and than the others that it writes.
 pub fn check(command: &Command) -> Result<(), Failure> {
     of(command).check()
+}
+
+/// The same for the files that a gate names, once it is read.
+pub fn check_gate(args: &GateArgs, gate: &Gate) -> Result<(), Failure> {
+    let folder = beside(&args.file);
+    let policies = gate.named().filter_map(|name| PolicySpec::parse(name).ok());
+    let policies: Vec<PolicySpec> = policies.map(|spec| spec.beside(folder)).collect();
+    let named = gate.named().map(|name| folder.join(name));
+    of_gate(args).reads("a file of the gate", named).policies(&policies).check()
 }
 
 /// The files of a command line.
@@ -25,7 +36,7 @@ struct Touched {
     written: Vec<PathBuf>,
 }
 
-/// The files of a command. Those that another file names are not among them.
+/// The files of a command line. Those that a file names are not among them.
 fn of(command: &Command) -> Touched {
     let none = Touched::default();
     match command {

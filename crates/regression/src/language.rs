@@ -116,6 +116,11 @@ fn one() -> u32 {
 pub(crate) const LEAST_REAL_RUNS: u32 = 5;
 
 impl Gate {
+    /// What it names that may be a file, counted from its folder: scenarios, policies and its baseline.
+    pub fn named(&self) -> impl Iterator<Item = &str> {
+        self.scenarios.iter().chain(&self.policies).chain([&self.baseline]).map(String::as_str)
+    }
+
     /// Reads a file's text. `file` is its path, as the user writes it.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 
 use crate::args::GateArgs;
 use crate::failure::{self, Failure};
-use crate::{export, files, interrupt, kept, output, page, progress};
+use crate::{export, files, interrupt, kept, output, page, progress, touched};
 use schedlab_boundary::shell::quoted;
 use schedlab_campaign::{Runner, threads};
 use schedlab_html::{Provenance, of_gate};
@@ -18,6 +18,7 @@ pub fn run(args: GateArgs) -> Result<(), Failure> {
     files::check([&args.junit, &args.markdown, &args.report].into_iter().flatten().map(|path| path.as_path()))?;
     export::check(&args.export)?;
     let gate = read(&args.file)?;
+    touched::check_gate(&args, &gate)?;
     let folder = args.history.clone().or_else(|| Some(beside(&args.file).join(gate.history.as_ref()?)));
     folder.as_deref().map_or(Ok(()), files::check_folder)?;
     let mut sources = Sources::beside(&args.file, args.build.as_deref());

@@ -113,6 +113,18 @@ fn no_command_replaces_what_it_reads() {
 }
 
 #[test]
+fn a_gate_replaces_nothing_that_it_names() {
+    let lab = Lab::with_small();
+    let named = "scenario = \"small.toml\"\npolicy = \"./mine.bpf.c:depth=3\"\n";
+    lab.write("v.gate.toml", format!("{named}[[check]]\nmetric = \"response_ns.p99\"\nmax = \"2s\"\n"));
+    lab.write("mine.bpf.c", "");
+    for file in ["small.toml", "mine.bpf.c"] {
+        let told = format!("{file}: this would replace ");
+        refused(&lab, &["gate", "v.gate.toml", "--markdown", file], &told);
+    }
+}
+
+#[test]
 fn a_file_that_a_command_keeps_replaces_nothing_else() {
     let lab = Lab::with_small();
     lab.write("notes.txt", "mine");
