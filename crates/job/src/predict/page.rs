@@ -1,9 +1,11 @@
 //! A prediction as one self-contained page.
 
 use super::{Cell, Figure, Predicted, Prediction, Shape, percent, show};
+use schedlab_boundary::shell::quoted;
 use schedlab_charts::{Arrow, Chart, Kind, Node, Row, ring};
-use schedlab_html::{Document, Heard, Provenance, Section, TableView, distribution, quoted};
+use schedlab_html::{Document, Heard, Provenance, Section, TableView, distribution};
 use schedlab_infer::{Report, Weight};
+use schedlab_model::count::counted;
 use schedlab_model::time::Time;
 use serde_json::{Value, json};
 
@@ -26,13 +28,19 @@ impl Prediction {
             ),
             answer: self.answer(lead),
             confidence: self.confidence(),
-            cautions: self.report.doubts.iter().map(|doubt| format!("{}: {}.", doubt.code, doubt.what)).collect(),
+            cautions: self.cautions(),
             next: next(recording),
             lead: chart,
             sections: vec![self.expected(lead), self.check_section(), self.wakes()],
             provenance,
             ..Document::default()
         }
+    }
+
+    /// What lessens the trust, and what failed.
+    fn cautions(&self) -> Vec<String> {
+        let doubts = self.report.doubts.iter().map(|doubt| format!("{}: {}.", doubt.code, doubt.what));
+        doubts.chain(self.cells.iter().filter_map(|cell| Some(format!("{}.", cell.failure.as_ref()?)))).collect()
     }
 
     /// What a manager wants to know: the best policy for each role with requests, and how much it changes.
@@ -231,10 +239,6 @@ fn scale(figure: Figure) -> (f64, &'static str) {
         Figure::Switches => (1.0, "number"),
         Figure::MeanResponse | Figure::P99Response | Figure::WakeupLatency => (1e-6, "ms"),
     }
-}
-
-fn counted(count: u64, one: &str) -> String {
-    format!("{count} {one}{}", if count == 1 { "" } else { "s" })
 }
 
 fn row(value: Value) -> Row {

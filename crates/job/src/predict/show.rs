@@ -121,8 +121,7 @@ fn predicted(cells: &[Cell]) -> Table {
 fn failures(cells: &[Cell]) -> String {
     let told = |cell: &Cell| {
         let (cpus, failure) = (cell.cpus, cell.failure.as_ref()?);
-        let unit = if cpus == 1 { "CPU" } else { "CPUs" };
-        Some(wrap("", 2, &format!("On {cpus} {unit}: {failure}.")))
+        Some(wrap("", 2, &format!("On {}: {failure}.", counted(cpus, "CPU"))))
     };
     cells.iter().filter_map(told).collect()
 }
