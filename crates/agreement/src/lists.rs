@@ -122,6 +122,12 @@ impl List {
     }
 }
 
+/// The head of the list of cells in which a run failed.
+pub(crate) const FAILED: &str = "Failed";
+
+/// The head of the list of figures that say nothing about their cells.
+pub(crate) const NOT_JUDGED: &str = "Not judged";
+
 impl Agreement {
     /// What is to be known of cells that do not agree, and of figures that were not judged.
     pub fn lists(&self) -> Vec<List> {
@@ -139,8 +145,8 @@ impl Agreement {
         let lists = [
             of("Biased", CellVerdict::Biased, &|cell| cell.told(Verdict::Biased)),
             of("Undecided", CellVerdict::Undecided, &undecided),
-            of("Failed", CellVerdict::Failed, &failed),
-            List::new("Not judged", not_judged.filter(|(_, told)| !told.is_empty())),
+            of(FAILED, CellVerdict::Failed, &failed),
+            List::new(NOT_JUDGED, not_judged.filter(|(_, told)| !told.is_empty())),
         ];
         lists.into_iter().filter(|list| !list.lines.is_empty()).collect()
     }

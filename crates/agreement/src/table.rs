@@ -1,8 +1,10 @@
 //! The verdicts as tables.
 
 use crate::figure::Figure;
-use crate::report::{Agreement, CellReport, Counts, FigureReport};
+use crate::lists::{FAILED, List, NOT_JUDGED};
+use crate::report::{Agreement, CellReport, CellVerdict, Counts, FigureReport};
 use schedlab_model::count::counted;
+use schedlab_report::export::{Failed, Findings};
 use schedlab_report::{Column, Style, Table, wrap};
 
 /// What stands where there is no value.
@@ -12,8 +14,35 @@ const ABSENT: &str = "-";
 pub(crate) struct CellColumn {
     pub over: &'static str,
     pub head: &'static str,
-    pub is_number: bool,
     pub cell: fn(&CellReport) -> String,
+    /// What programs read in a column of numbers, and what they call it.
+    pub exact: Option<(&'static str, Number)>,
+}
+
+/// A number of a cell.
+type Number = fn(&CellReport) -> Option<f64>;
+
+impl CellColumn {
+    const fn words(head: &'static str, cell: fn(&CellReport) -> String) -> CellColumn {
+        CellColumn { over: "", head, cell, exact: None }
+    }
+
+    const fn number(
+        [over, head, key]: [&'static str; 3],
+        cell: fn(&CellReport) -> String,
+        number: Number,
+    ) -> CellColumn {
+        CellColumn { over, head, cell, exact: Some((key, number)) }
+    }
+
+    fn of(&self, cells: &[CellReport]) -> Column {
+        let shown: Vec<String> = cells.iter().map(self.cell).collect();
+        let column = match self.exact {
+            Some((key, number)) => Column::numbers(self.head, shown).exactly(key, cells.iter().map(number)),
+            None => Column::words(self.head, shown),
+        };
+        if self.over.is_empty() { column } else { column.under(self.over) }
+    }
 }
 
 fn of_deciding(cell: &CellReport, show: impl Fn(&FigureReport) -> Option<String>) -> String {
@@ -26,28 +55,34 @@ fn percent(cell: &CellReport, value: fn(&FigureReport) -> Option<f64>) -> String
 
 /// All columns. Of the figures the one that decides is shown.
 pub(crate) const COLUMNS: [CellColumn; 12] = [
-    CellColumn { over: "", head: "scenario", is_number: false, cell: |cell| cell.scenario.clone() },
-    CellColumn { over: "", head: "policy", is_number: false, cell: |cell| cell.policy.clone() },
-    CellColumn { over: "", head: "kernel", is_number: false, cell: |cell| cell.kernel.clone() },
-    CellColumn { over: "", head: "CPUs", is_number: true, cell: |cell| cell.cpus.to_string() },
-    CellColumn { over: "", head: "seeds", is_number: true, cell: |cell| cell.seeds.len().to_string() },
-    CellColumn { over: "", head: "length", is_number: true, cell: |cell| cell.length.to_string() },
-    CellColumn {
-        over: "",
-        head: "figure",
-        is_number: false,
-        cell: |cell| of_deciding(cell, |figure| Some(figure.name())),
-    },
-    CellColumn { over: "off by", head: "%", is_number: true, cell: |cell| percent(cell, |figure| figure.bias) },
-    CellColumn { over: "90 %", head: "from", is_number: true, cell: |cell| percent(cell, |figure| figure.low) },
-    CellColumn { over: "90 %", head: "to", is_number: true, cell: |cell| percent(cell, |figure| figure.high) },
-    CellColumn {
-        over: "noise",
-        head: "%",
-        is_number: true,
-        cell: |cell| of_deciding(cell, |figure| figure.noise.map(|noise| format!("{:.1}", 100.0 * noise))),
-    },
-    CellColumn { over: "", head: "verdict", is_number: false, cell: |cell| cell.verdict.word().into() },
+    CellColumn::words("scenario", |cell| cell.scenario.clone()),
+    CellColumn::words("policy", |cell| cell.policy.clone()),
+    CellColumn::words("kernel", |cell| cell.kernel.clone()),
+    CellColumn::number(["", "CPUs", "CPUs"], |cell| cell.cpus.to_string(), |cell| Some(cell.cpus.into())),
+    CellColumn::number(
+        ["", "seeds", "seeds"],
+        |cell| cell.seeds.len().to_string(),
+        |cell| Some(cell.seeds.len() as f64),
+    ),
+    CellColumn::number(["", "length", "length"], |cell| cell.length.to_string(), |cell| Some(cell.length.into())),
+    CellColumn::words("figure", |cell| of_deciding(cell, |figure| Some(figure.name()))),
+    CellColumn::number(
+        ["off by", "%", "bias"],
+        |cell| percent(cell, |figure| figure.bias),
+        |cell| cell.deciding()?.bias,
+    ),
+    CellColumn::number(["90 %", "from", "low"], |cell| percent(cell, |figure| figure.low), |cell| cell.deciding()?.low),
+    CellColumn::number(
+        ["90 %", "to", "high"],
+        |cell| percent(cell, |figure| figure.high),
+        |cell| cell.deciding()?.high,
+    ),
+    CellColumn::number(
+        ["noise", "%", "noise"],
+        |cell| of_deciding(cell, |figure| figure.noise.map(|noise| format!("{:.1}", 100.0 * noise))),
+        |cell| cell.deciding()?.noise,
+    ),
+    CellColumn::words("verdict", |cell| cell.verdict.word().into()),
 ];
 
 /// Columns that are left out where all of their cells are the same.
@@ -101,13 +136,31 @@ impl Agreement {
     /// The cells, without the columns that are the same in all.
     pub fn table(&self) -> Table {
         let is_shown = |column: &&CellColumn| !COMMON.contains(&column.head) || self.differs(column);
-        let columns = COLUMNS.iter().filter(is_shown).map(|column| {
-            let cells: Vec<String> = self.cells.iter().map(column.cell).collect();
-            let shown =
-                if column.is_number { Column::numbers(column.head, cells) } else { Column::words(column.head, cells) };
-            if column.over.is_empty() { shown } else { shown.under(column.over) }
-        });
-        Table::new(columns)
+        Table::new(COLUMNS.iter().filter(is_shown).map(|column| column.of(&self.cells)))
+    }
+
+    /// Everything that files have of it: the cells with all columns, and how many ended how.
+    pub fn findings(&self) -> Findings {
+        let lines = |is_wanted: &dyn Fn(&str) -> bool| -> Vec<String> {
+            let told = |list: List| {
+                let line = |(cells, told): (String, &str)| format!("{}: {cells}: {told}", list.head);
+                list.lines().map(line).collect::<Vec<_>>()
+            };
+            self.lists().into_iter().filter(|list| is_wanted(list.head)).flat_map(told).collect()
+        };
+        let failed = |cell: &CellReport| {
+            let labels = vec![("scenario", cell.scenario.clone()), ("policy", cell.policy.clone())];
+            Failed { labels, why: format!("{}: {}", self.name_of(cell), cell.why.as_deref().unwrap_or_default()) }
+        };
+        let failures = self.cells.iter().filter(|cell| cell.verdict == CellVerdict::Failed).map(failed);
+        let cells = Table::new(COLUMNS.iter().map(|column| column.of(&self.cells)));
+        Findings {
+            answer: vec![self.title(), self.legend()],
+            points: lines(&|head| head != NOT_JUDGED && head != FAILED),
+            cautions: lines(&|head| head == NOT_JUDGED),
+            failures: failures.collect(),
+            ..Findings::of([("Cells", cells), ("Verdicts", self.summary_table())])
+        }
     }
 
     /// Which cell it is, with its kernel and its number of CPUs where there are several.
@@ -128,7 +181,8 @@ impl Agreement {
         let columns = COUNTS.iter().map(|(head, count)| {
             Column::numbers(head, rows.iter().map(|(_, counts)| count(counts).to_string()).collect::<Vec<_>>())
         });
-        Table::new([Column::words("", rows.iter().map(|(name, _)| name.clone()))].into_iter().chain(columns))
+        let names = Column::words("", rows.iter().map(|(name, _)| name.clone())).called("cells of");
+        Table::new([names].into_iter().chain(columns))
     }
 
     /// What the table shows.

@@ -1,9 +1,9 @@
-//! Tables as files, for the commands that compare.
+//! What a command comes to, as files: the same for every command that has `--export`.
 
 use crate::failure::Failure;
 use crate::{files, page};
 use schedlab_boundary::Shown;
-use schedlab_report::Table;
+use schedlab_report::export::Findings;
 pub use schedlab_report::export::Form;
 use std::path::PathBuf;
 
@@ -12,17 +12,14 @@ pub fn check(exports: &[(Form, PathBuf)]) -> Result<(), Failure> {
     files::check(exports.iter().map(|(_, file)| file.as_path()))
 }
 
-/// Writes the tables into each file; in Markdown behind the command that makes them.
-pub fn write<T: AsRef<str>>(
-    exports: &[(Form, PathBuf)],
-    tables: impl Fn(Form) -> Vec<(T, Table)>,
-) -> Result<(), Failure> {
+/// Writes the findings into each file; in Markdown behind the command that makes them.
+pub fn write(exports: &[(Form, PathBuf)], findings: &Findings) -> Result<(), Failure> {
     exports.iter().try_for_each(|(form, file)| {
         let source = match form {
             Form::Markdown => format!("    {}\n\n", page::command()),
             Form::Csv => String::new(),
         };
-        let text = source + &form.show(&tables(*form));
+        let text = source + &form.show(findings);
         files::write(file, Shown::document(&text).as_str().as_bytes())
     })
 }

@@ -97,6 +97,13 @@ pub struct Done {
     fragile: Vec<Fragile>,
 }
 
+impl Done {
+    /// The labels of the policies that have no result, each with why.
+    pub fn failed(&self) -> impl Iterator<Item = (&str, &VenueError)> {
+        self.failed.iter().chain(&self.not_run).map(String::as_str).zip(&self.failures)
+    }
+}
+
 impl Job {
     /// A job whose scenario can be run, with every combination of what is varied.
     ///

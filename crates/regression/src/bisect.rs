@@ -5,13 +5,14 @@ use crate::git::{Commit, GitError, Repository};
 use crate::{Baseline, Gate, GateError, Outcomes, Plan, Report, Sources};
 use schedlab_boundary::own::Folder;
 use schedlab_campaign::Runner;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The form of the JSON.
 const FORM: &str = "schedlab.bisect/1";
 
 /// What a gate says of a commit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Mark {
     /// It passes.
@@ -23,7 +24,7 @@ pub enum Mark {
 }
 
 /// A commit that was looked at.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Step {
     /// Its hash.
     pub commit: String,
@@ -36,7 +37,7 @@ pub struct Step {
 }
 
 /// What a bisection came to.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Bisected {
     /// The form.
     pub schema: &'static str,
@@ -44,6 +45,17 @@ pub struct Bisected {
     pub first_bad: Vec<String>,
     /// All commits that were looked at, in order.
     pub steps: Vec<Step>,
+}
+
+/// What `schedlab bisect --json` prints.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Answer<'a> {
+    /// What the bisection came to.
+    #[serde(flatten)]
+    pub found: &'a Bisected,
+    /// The gate at the first bad commit, held against its parent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub report: Option<&'a Report>,
 }
 
 /// Why there is no bisection.

@@ -1,13 +1,14 @@
 //! What came of a gate.
 
 use schedlab_model::metric::Unit;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The form of the JSON.
 pub(crate) const FORM: &str = "schedlab.gate/1";
 
 /// A number, with that of each run where chance has a part.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Value {
     /// The number; of several runs their mean.
     pub number: f64,
@@ -17,7 +18,7 @@ pub struct Value {
 }
 
 /// Between which changes a value may go; a side without a bound is absent.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Allowed {
     /// The greatest decrease, as a number below zero.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -28,7 +29,7 @@ pub struct Allowed {
 }
 
 /// What is said about a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
     /// A bound does not hold.
@@ -50,7 +51,7 @@ pub enum Verdict {
 }
 
 /// A check of a value.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Row {
     /// The scenario, the policy and the venue, as the gate writes them.
     pub scenario: String,
@@ -62,6 +63,7 @@ pub struct Row {
     pub metric: String,
     /// What it is measured in.
     #[serde(serialize_with = "unit_words")]
+    #[schemars(with = "String")]
     pub unit: Unit,
     /// What it is held against: the baseline, a revision, another policy.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -89,7 +91,7 @@ pub struct Row {
 }
 
 /// A switch of a CPU from one task to another.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Switch {
     /// When.
     pub time_ns: u64,
@@ -104,7 +106,7 @@ pub struct Switch {
 }
 
 /// Since which switch two runs differ.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FirstDifference {
     /// The case.
     pub scenario: String,
@@ -125,7 +127,7 @@ pub struct FirstDifference {
 }
 
 /// How many checks ended how.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Counts {
     /// All.
     pub checks: usize,
@@ -142,7 +144,7 @@ pub struct Counts {
 }
 
 /// What came of a gate.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Report {
     /// The form.
     pub schema: &'static str,

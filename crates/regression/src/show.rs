@@ -4,7 +4,7 @@ use crate::report::{Counts, FirstDifference, Report, Row, Value, Verdict};
 use schedlab_model::count::counted;
 use schedlab_model::metric::Metric;
 use schedlab_model::selector::Selector;
-use schedlab_report::export::Form;
+use schedlab_report::export::Findings;
 use schedlab_report::{Column, Style, Table, amount, wrap};
 
 impl Report {
@@ -37,15 +37,15 @@ impl Report {
         page + &tables(&changed.iter().collect::<Vec<_>>(), style)
     }
 
-    /// All checks, a table for each case with its name. Markdown has values as people write them, CSV has them as results do:
-    /// in the unit that the metric's name ends in.
-    pub fn tables(&self, form: Form) -> Vec<(String, Table)> {
+    /// Everything that files have of it: all checks, a table for each case with its name.
+    pub fn findings(&self) -> Findings {
         let rows: Vec<&Row> = self.checks.iter().collect();
-        let table_of = match form {
-            Form::Markdown => table,
-            Form::Csv => plain_table,
-        };
-        cases(&rows).into_iter().map(|(name, rows)| (name, table_of(&rows))).collect()
+        Findings {
+            answer: vec![format!("{}.", self.headline())],
+            points: self.reasons(),
+            cautions: self.cautions.clone(),
+            ..Findings::of(cases(&rows).into_iter().map(|(name, rows)| (name, table(&rows))))
+        }
     }
 
     /// In a sentence, what came of it.
@@ -78,6 +78,13 @@ impl Report {
 
     /// What there is to say below the table: reasons, first differences, cautions.
     pub fn remarks(&self) -> Vec<String> {
+        let mut lines = self.reasons();
+        lines.extend(self.cautions.iter().cloned());
+        lines
+    }
+
+    /// Why checks came out as they did, and where runs begin to differ.
+    fn reasons(&self) -> Vec<String> {
         let mut lines: Vec<String> = Vec::new();
         for row in self.checks.iter().filter(|row| !row.why.is_empty()) {
             let line = format!("{}: {}.", row.name(), row.why.join(", "));
@@ -86,7 +93,6 @@ impl Report {
             }
         }
         lines.extend(self.first_differences.iter().map(FirstDifference::words));
-        lines.extend(self.cautions.iter().cloned());
         lines
     }
 }
@@ -112,32 +118,24 @@ pub fn cases<'a>(rows: &[&'a Row]) -> Vec<(String, Vec<&'a Row>)> {
     cases.into_iter().map(named).collect()
 }
 
-/// The rows of a case as a table.
+/// The rows of a case as a table. Programs read the case too, and numbers in the unit that the metric's name ends in.
 pub fn table(rows: &[&Row]) -> Table {
     let column = |head: &str, of: &dyn Fn(&Row) -> String| Column::words(head, rows.iter().map(|row| of(row)));
     let numbers = |head: &str, of: &dyn Fn(&Row) -> String| Column::numbers(head, rows.iter().map(|row| of(row)));
-    Table::new([
-        column("metric", &|row| row.metric.strip_prefix("roles.").unwrap_or(&row.metric).into()),
-        numbers("from", &|row| row.shown(&row.from)),
-        numbers("to", &|row| row.shown(&row.to)),
-        numbers("change", &Row::change_words),
-        column("", &|row| row.verdict.words().into()),
-    ])
-}
-
-/// The same for programs: bare numbers.
-fn plain_table(rows: &[&Row]) -> Table {
-    let words = |head: &str, of: &dyn Fn(&Row) -> &str| Column::words(head, rows.iter().map(|row| of(row).to_string()));
-    let numbers = |head: &str, of: &dyn Fn(&Row) -> Option<f64>| {
-        Column::numbers(head, rows.iter().map(|row| of(row).map_or(String::new(), |value| value.to_string())))
-    };
+    let exact = |of: &dyn Fn(&Row) -> Option<f64>| rows.iter().map(|row| of(row)).collect::<Vec<_>>();
     let number = |value: &Option<Value>| value.as_ref().map(|value| value.number);
+    let case = vec![
+        column("scenario", &|row| row.scenario.clone()),
+        column("policy", &|row| row.policy.clone()),
+        column("venue", &|row| row.venue.clone()),
+        column("metric", &|row| row.metric.clone()),
+    ];
     Table::new([
-        words("metric", &|row| &row.metric),
-        numbers("from", &|row| number(&row.from)),
-        numbers("to", &|row| number(&row.to)),
-        numbers("change %", &|row| row.change_percent().filter(|percent| percent.is_finite())),
-        words("verdict", &|row| row.verdict.words()),
+        column("metric", &|row| row.metric.strip_prefix("roles.").unwrap_or(&row.metric).into()).in_parts(case),
+        numbers("from", &|row| row.shown(&row.from)).exactly("from", exact(&|row| number(&row.from))),
+        numbers("to", &|row| row.shown(&row.to)).exactly("to", exact(&|row| number(&row.to))),
+        numbers("change", &Row::change_words).exactly("change %", exact(&Row::change_percent)),
+        column("", &|row| row.verdict.words().into()).called("verdict"),
     ])
 }
 

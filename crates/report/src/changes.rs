@@ -158,8 +158,9 @@ pub(crate) fn table(names: Vec<Column>, rows: &[(&str, &str)], changes: &[Change
         // One unit for all three.
         let unit = crate::Times::of(&cells.concat());
         for (name, values) in ["as is", "from", "to"].into_iter().zip(cells) {
-            let cells: Vec<String> = values.into_iter().map(|value| unit.show(value)).collect();
-            columns.push(Column::numbers(&format!("{name} {}", unit.unit), cells).under(head));
+            let cells: Vec<String> = values.iter().map(|value| unit.show(*value)).collect();
+            let column = Column::numbers(&format!("{name} {}", unit.unit), cells).under(head);
+            columns.push(column.exactly(&format!("{metric} {name}"), values));
         }
     }
     Some(Table::new(columns))

@@ -1,5 +1,7 @@
 //! Several policies on one scenario: tables side by side, differences with their evidence, theory next to measurement.
 
+mod findings;
+
 use crate::caution::{Caution, Number, are_marking, cautions, legends, note, noted, starved, texts, warnings};
 use crate::changes::{self, Change, Fragile, WHAT};
 use crate::conclusion::{Absent, Conclusion, Facts, has_requests};
@@ -469,6 +471,8 @@ impl Comparison {
             self.rows(|policy, role| if role == 0 { of(&self.results[policy]) } else { String::new() }).collect()
         };
         let jain = |result: &Outcome| result.whole().get("jain").map_or("-".into(), |jain| format!("{jain:.4}"));
+        let exact_jain: Vec<Option<f64>> =
+            self.rows(|policy, role| self.results[policy].whole().get("jain").filter(|_| role == 0)).collect();
         // What the names and five columns of numbers leave.
         let longest = |names: &mut dyn Iterator<Item = String>| names.map(|name| columns_of(&name)).max().unwrap_or(0);
         let roles = longest(&mut names(&self.results[0]));
@@ -480,7 +484,7 @@ impl Comparison {
         let mut columns = self.names();
         columns.extend(["switches.voluntary", "switches.involuntary", "migrations"].map(|path| column(&rows, path)));
         columns.extend([
-            Column::numbers("Jain", once(&jain)).about("jain"),
+            Column::numbers("Jain", once(&jain)).about("jain").exactly("jain", exact_jain),
             Column::words("tasks on a CPU, time", once(&load_of)).about("load_distribution.true.0"),
         ]);
         Table::new(self.noted(columns))

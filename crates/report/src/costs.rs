@@ -34,12 +34,14 @@ pub fn table(policies: &[String], results: &[Outcome]) -> Option<Table> {
             names.push(name);
         }
     }
-    let cell = |costs: &[(&str, f64, f64)], name: &str| {
-        let found = costs.iter().find(|(known, ..)| *known == name);
-        found.map_or("-".into(), |(.., instructions)| format!("{instructions:.0}"))
+    let instructions = |costs: &[(&str, f64, f64)], name: &str| {
+        costs.iter().find(|(known, ..)| *known == name).map(|(.., instructions)| *instructions)
     };
     let columns = names.iter().map(|name| {
-        Column::numbers(name, rows.iter().map(|(_, costs)| cell(costs, name))).under("exact cost in instructions")
+        let values: Vec<Option<f64>> = rows.iter().map(|(_, costs)| instructions(costs, name)).collect();
+        let cells = values.iter().map(|value| value.map_or("-".into(), |value| format!("{value:.0}")));
+        let column = Column::numbers(name, cells.collect::<Vec<_>>()).under("exact cost in instructions");
+        column.exactly(&format!("{name} instructions"), values)
     });
     let policies = Column::words("policy", rows.iter().map(|(policy, _)| policy.to_string()));
     (!rows.is_empty()).then(|| Table::new([policies].into_iter().chain(columns.collect::<Vec<_>>())))

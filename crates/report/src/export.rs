@@ -1,17 +1,69 @@
-//! Tables as files for other programs: Markdown and CSV.
+//! What a command comes to, as files for people and for other programs: Markdown and CSV.
+
+mod csv;
 
 use crate::Table;
+use crate::table::MARK;
 use schedlab_boundary::markdown;
-use std::fmt::Write as _;
 use std::path::Path;
 
 /// A form of such a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// A heading and a table each.
+    /// The answer, the tables, what to know about them, and what failed.
     Markdown,
-    /// One line for each cell: table, row (its words, but for those behind all numbers), column, value.
+    /// One line for each row of a table, with a column for each label and each number.
     Csv,
+}
+
+/// What a command comes to.
+#[derive(Clone, Debug, Default)]
+pub struct Findings {
+    /// The answer, a paragraph each.
+    pub answer: Vec<String>,
+    /// What the answer rests on, point by point.
+    pub points: Vec<String>,
+    /// The tables, each with its title.
+    pub tables: Vec<(String, Table)>,
+    /// What a reader has to know before believing the numbers.
+    pub cautions: Vec<String>,
+    /// What has no numbers, and why.
+    pub failures: Vec<Failed>,
+}
+
+/// Something that failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failed {
+    /// What it is, by the name of the column that holds it: `policy`, `scenario`.
+    pub labels: Vec<(&'static str, String)>,
+    /// Why, in words that also say what.
+    pub why: String,
+}
+
+impl Failed {
+    /// A policy that failed.
+    pub fn policy(policy: &str, why: &str) -> Failed {
+        Failed { labels: vec![("policy", policy.into())], why: why.into() }
+    }
+}
+
+impl Findings {
+    /// Findings that have tables with titles, and nothing else yet.
+    pub fn of<T: Into<String>>(tables: impl IntoIterator<Item = (T, Table)>) -> Findings {
+        let tables = tables.into_iter().map(|(title, table)| (title.into(), table)).collect();
+        Findings { tables, ..Findings::default() }
+    }
+
+    fn markdown(&self) -> String {
+        let paragraphs = self.answer.iter().map(|text| format!("{}\n", markdown::text(text)));
+        let points = (!self.points.is_empty()).then(|| list(self.points.iter().map(String::as_str)));
+        let tables = self.tables.iter().map(|(title, table)| headed(title, &table.markdown()));
+        let told = |title: &str, texts: Vec<&str>| (!texts.is_empty()).then(|| headed(title, &list(texts)));
+        let cautions = told("Cautions", self.cautions.iter().map(String::as_str).collect());
+        let failures = told("Failures", self.failures.iter().map(|failed| failed.why.as_str()).collect());
+        let parts = paragraphs.chain(points).chain(tables).chain(cautions).chain(failures);
+        parts.collect::<Vec<_>>().join("\n")
+    }
 }
 
 impl Form {
@@ -24,31 +76,13 @@ impl Form {
         }
     }
 
-    /// The tables, each with its title.
-    pub fn show<T: AsRef<str>>(self, tables: &[(T, Table)]) -> String {
+    /// What a file of this form holds.
+    pub fn show(self, findings: &Findings) -> String {
         match self {
-            Form::Markdown => {
-                tables.iter().map(|(title, table)| headed(title.as_ref(), table)).collect::<Vec<_>>().join("\n")
-            }
-            Form::Csv => {
-                let rows = tables.iter().map(|(title, table)| csv(title.as_ref(), table)).collect::<String>();
-                format!("table,row,column,value\n{rows}")
-            }
+            Form::Markdown => findings.markdown(),
+            Form::Csv => csv::of(findings),
         }
     }
-}
-
-/// What is above a column, with what it shares with its neighbours.
-fn heads(table: &Table) -> Vec<String> {
-    table
-        .columns()
-        .iter()
-        .map(|column| format!("{} {}", column.shared_head(), column.head()).trim().to_string())
-        .collect()
-}
-
-fn rows(table: &Table) -> usize {
-    table.columns().iter().map(|column| column.cells().len()).max().unwrap_or(0)
 }
 
 impl Table {
@@ -56,58 +90,27 @@ impl Table {
     pub fn markdown(&self) -> String {
         let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
         let plain = |text: &str| markdown::text(text.trim());
-        let mut text = line(heads(self).iter().map(|head| plain(head)).collect());
+        let mut text = line(self.columns().iter().map(|column| plain(&column.heads())).collect());
         let rules = self.columns().iter().map(|column| if column.is_words() { "---" } else { "---:" });
         text += &line(rules.map(String::from).collect());
-        for row in 0..rows(self) {
-            let cells = self.columns().iter().map(|column| plain(column.cells().get(row).map_or("", String::as_str)));
+        for row in 0..self.rows() {
+            let cells = self.columns().iter().map(|column| {
+                let cell = column.cells().get(row).map_or("", String::as_str);
+                let mark = if column.is_marked(row) { format!("\\{MARK}") } else { String::new() };
+                plain(cell) + &mark
+            });
             text += &line(cells.collect());
         }
         text
     }
 }
 
-fn headed(title: &str, table: &Table) -> String {
-    format!("## {}\n\n{}", markdown::text(title), table.markdown())
+fn headed(title: &str, text: &str) -> String {
+    format!("## {}\n\n{text}", markdown::text(title))
 }
 
-fn csv(title: &str, table: &Table) -> String {
-    let heads = heads(table);
-    let cell = |column: usize, row: usize| table.columns()[column].cells().get(row).map_or("", |cell| cell.trim());
-    // Words name a row, but for those behind all numbers. Where all columns are words, the first one names the row.
-    let is_words = |column: usize| table.columns()[column].is_words();
-    let last_number = (0..heads.len()).rfind(|&column| !is_words(column)).unwrap_or(1);
-    let (names, values): (Vec<usize>, Vec<usize>) =
-        (0..heads.len()).partition(|&column| is_words(column) && column < last_number);
-    // A cell that is empty is the same as the one above.
-    let mut name: Vec<&str> = vec![""; names.len()];
-    let mut text = String::new();
-    for row in 0..rows(table) {
-        for (part, &column) in name.iter_mut().zip(&names) {
-            if !cell(column, row).is_empty() {
-                *part = cell(column, row);
-            }
-        }
-        for &column in &values {
-            let [title, name, head] = [title, &name.join(" "), &heads[column]].map(words_of);
-            let value = if is_words(column) { words_of(cell(column, row)) } else { cell(column, row).to_string() };
-            let fields = [&title, &name, &head, &value].map(|field| quoted(field));
-            let _ = writeln!(text, "{}", fields.join(","));
-        }
-    }
-    text
-}
-
-/// Words, which a table calculator is not to take for a formula: names come from scenarios of strangers.
-fn words_of(field: &str) -> String {
-    let calculates = field.starts_with(['=', '+', '-', '@', '\t', '\r']);
-    if calculates { format!("'{field}") } else { field.into() }
-}
-
-/// A field, in quotation marks where it needs them.
-fn quoted(field: &str) -> String {
-    let needs = field.contains(['"', ',', '\n']);
-    if needs { format!("\"{}\"", field.replace('"', "\"\"")) } else { field.into() }
+fn list<'a>(points: impl IntoIterator<Item = &'a str>) -> String {
+    points.into_iter().map(|point| format!("- {}\n", markdown::text(point.trim()))).collect()
 }
 
 #[cfg(test)]
@@ -118,37 +121,28 @@ mod tests {
     fn table() -> Table {
         let words = |head: &str, cells: [&str; 2]| Column::words(head, cells.map(String::from));
         let numbers = Column::numbers("per s", ["1.5".to_string(), "2".to_string()]).under("requests");
-        Table::new([words("policy", ["rr:quantum=5ms,x", ""]), words("role", ["a", "b|c"]), numbers])
+        Table::new([
+            words("policy", ["rr:quantum=5ms,x", ""]),
+            words("role", ["a", "b|c"]),
+            numbers.marked(vec![false, true]),
+        ])
     }
 
     #[test]
-    fn a_table_becomes_markdown_and_csv() {
-        let tables = [("How fast", table())];
-        let markdown = "## How fast\n\n| policy | role | requests per s |\n| --- | --- | ---: |\n\
-                        | rr:quantum=5ms,x | a | 1.5 |\n|  | b\\|c | 2 |\n";
-        assert_eq!(Form::Markdown.show(&tables), markdown);
-        let csv = "table,row,column,value\nHow fast,\"rr:quantum=5ms,x a\",requests per s,1.5\n\
-                   How fast,\"rr:quantum=5ms,x b|c\",requests per s,2\n";
-        assert_eq!(Form::Csv.show(&tables), csv);
-    }
-
-    #[test]
-    fn words_behind_a_number_are_values_and_no_names() {
-        let words = |head: &str, cell: &str| Column::words(head, [cell.to_string()]);
-        let numbers = Column::numbers("per s", ["1.5".to_string()]);
-        let mixed = Table::new([words("policy", "rr"), numbers, words("verdict", "+1, FAILED")]);
-        let csv = Form::Csv.show(&[("Gate", mixed)]);
-        assert_eq!(csv, "table,row,column,value\nGate,rr,per s,1.5\nGate,rr,verdict,\"'+1, FAILED\"\n");
-        let all = Table::new([words("policy", "rr"), words("verdict", "ok")]);
-        assert_eq!(Form::Csv.show(&[("Gate", all)]), "table,row,column,value\nGate,rr,verdict,ok\n");
-    }
-
-    #[test]
-    fn no_name_is_a_formula() {
-        let numbers = Column::numbers("ms", ["-1".to_string()]);
-        let table = Table::new([Column::words("role", ["=HYPERLINK(\"x\")".to_string()]), numbers]);
-        let csv = Form::Csv.show(&[("How fast", table)]);
-        assert!(csv.contains("How fast,\"'=HYPERLINK(\"\"x\"\")\",ms,-1\n"), "{csv}");
+    fn markdown_begins_with_the_answer_and_ends_with_what_is_doubtful() {
+        let findings = Findings {
+            answer: vec!["rr is best.".into()],
+            points: vec!["rr: 2× faster".into()],
+            cautions: vec!["Other programs took 46 %.".into()],
+            failures: vec![Failed::policy("never", "policy never: it does not load")],
+            ..Findings::of([("How fast", table())])
+        };
+        let markdown = "rr is best.\n\n- rr: 2× faster\n\n## How fast\n\n| policy | role | requests per s |\n\
+                        | --- | --- | ---: |\n| rr:quantum=5ms,x | a | 1.5 |\n|  | b\\|c | 2\\* |\n\n\
+                        ## Cautions\n\n- Other programs took 46 %.\n\n## Failures\n\n- policy never: it does not load\n";
+        assert_eq!(Form::Markdown.show(&findings), markdown);
+        let tables = Form::Markdown.show(&Findings::of([("How fast", table())]));
+        assert!(tables.starts_with("## How fast\n") && tables.ends_with("2\\* |\n"), "{tables}");
     }
 
     #[test]

@@ -12,6 +12,7 @@ use schedlab_model::outcome::View;
 pub fn column(rows: &[View], path: &str) -> Column {
     let metric = known(path).metric;
     let values: Vec<Option<f64>> = rows.iter().map(|row| row.get(path)).collect();
+    let exact = values.clone();
     let column = match metric.unit {
         Unit::Ns => Column::times(metric.head, values),
         Unit::Fraction => Column::numbers(&format!("{} %", metric.head), values.into_iter().map(Percent::show)),
@@ -20,7 +21,7 @@ pub fn column(rows: &[View], path: &str) -> Column {
             Column::numbers(metric.head, values.into_iter().map(|value| quantity.show(value)))
         }
     };
-    column.under(metric.over).about(path)
+    column.under(metric.over).about(path).exactly(path, exact)
 }
 
 /// How values of a metric without a unit of time are shown.

@@ -51,11 +51,15 @@ pub fn figure(result: &Outcome) -> Option<String> {
 
 /// The figures of results side by side, a paragraph each.
 pub(crate) fn figures<'a>(candidates: impl Iterator<Item = (&'a String, &'a Outcome)>) -> String {
-    let paragraph = |(policy, result): (&String, &Outcome)| {
-        Some(wrap("", 0, &format!("Beside {policy} others took {}.", figure(result)?)))
-    };
-    let text: String = candidates.filter_map(paragraph).collect();
+    let text: String = figure_lines(candidates).iter().map(|line| wrap("", 0, line)).collect();
     if text.is_empty() { text } else { format!("\n{text}") }
+}
+
+/// The same, a sentence for each result of which something is known.
+pub(crate) fn figure_lines<'a>(candidates: impl Iterator<Item = (&'a String, &'a Outcome)>) -> Vec<String> {
+    let line =
+        |(policy, result): (&String, &Outcome)| Some(format!("Beside {policy} others took {}.", figure(result)?));
+    candidates.filter_map(line).collect()
 }
 
 /// The CPU of which they took most, where there are several.

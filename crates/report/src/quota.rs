@@ -1,8 +1,9 @@
 //! What came of the search for the smallest limit, weight or burst of a control group that keeps a target.
 
 use crate::caution::{few_runs, warnings};
+use crate::export::Findings;
 use crate::number::times_alike;
-use crate::{Column, Percent, Style, Table, wrap};
+use crate::{Column, Percent, Quantity, Style, Table, wrap};
 use schedlab_model::time::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -188,24 +189,32 @@ fn limit(point: &Point) -> String {
     point.quota_ns.map_or("none".into(), |quota| format!("{}/{}", Time(quota), Time(point.period_ns)))
 }
 
-fn table(rows: &[&Point], knob: Knob, statistic: &str, policies: Option<Vec<String>>) -> Table {
-    let times = |head: &str, of: &dyn Fn(&Point) -> Option<f64>| {
-        Column::times(head, rows.iter().map(|point| of(point)).collect::<Vec<_>>())
+fn table(rows: &[&Point], knob: Knob, statistic: &str, names: Option<Column>) -> Table {
+    let values = |of: &dyn Fn(&Point) -> Option<f64>| rows.iter().map(|point| of(point)).collect::<Vec<_>>();
+    let times = |head: &str, of: &dyn Fn(&Point) -> Option<f64>| Column::times(head, values(of));
+    let words = |head: &str, of: &dyn Fn(&Point) -> String| Column::words(head, rows.iter().map(|point| of(point)));
+    let cpus = |head: &str, key: &str, of: &dyn Fn(&Point) -> Option<f64>| {
+        let shown = values(of).into_iter().map(|value| Quantity::with_decimals(2).show(value));
+        Column::numbers(head, shown).exactly(key, values(of))
     };
-    let numbers = |head: &str, of: &dyn Fn(&Point) -> String| Column::numbers(head, rows.iter().map(|point| of(point)));
-    let mut columns: Vec<Column> = policies.map(|names| Column::words("policy", names)).into_iter().collect();
+    let mut columns: Vec<Column> = names.into_iter().collect();
     if knob == Knob::Weight {
-        columns
-            .push(Column::words("weight", rows.iter().map(|row| row.weight.map_or("-".into(), |it| it.to_string()))));
+        columns.push(words("weight", &|row| row.weight.map_or("-".into(), |it| it.to_string())));
     }
     if knob != Knob::Weight || rows.iter().any(|row| row.quota_ns.is_some()) {
-        columns.push(Column::words("limit", rows.iter().map(|row| limit(row))));
+        let part =
+            |key: &str, of: &dyn Fn(&Point) -> Option<f64>| words(key, &|row| limit(row)).exactly(key, values(of));
+        columns.push(words("limit", &|row| limit(row)).in_parts(vec![
+            part("quota_ns", &|row| row.quota_ns.map(|quota| quota as f64)),
+            part("period_ns", &|row| row.quota_ns.map(|_| row.period_ns as f64)),
+        ]));
     }
     if knob == Knob::Burst || rows.iter().any(|row| row.burst_ns > 0) {
-        columns.push(Column::words("burst", rows.iter().map(|row| Time(row.burst_ns).to_string())));
+        let burst = words("burst", &|row| Time(row.burst_ns).to_string());
+        columns.push(burst.exactly("burst_ns", values(&|row| Some(row.burst_ns as f64))));
     }
     if knob == Knob::Limit {
-        columns.push(numbers("CPUs", &|row| row.limit_cpus().map_or("-".into(), |cpus| format!("{cpus:.2}"))));
+        columns.push(cpus("CPUs", "limit_cpus", &|row| row.limit_cpus()));
     }
     columns.push(times(statistic, &|row| Some(row.value_ns)));
     if rows.iter().any(|row| row.high_ns.is_some()) {
@@ -213,10 +222,12 @@ fn table(rows: &[&Point], knob: Knob, statistic: &str, policies: Option<Vec<Stri
         columns.push(times("to", &|row| row.high_ns).under("95 % interval"));
     }
     if rows.iter().any(|row| row.throttled_frac.is_some()) {
-        columns.push(numbers("throttled %", &|row| Percent::show(row.throttled_frac)));
+        let shown = rows.iter().map(|row| Percent::show(row.throttled_frac));
+        columns
+            .push(Column::numbers("throttled %", shown).exactly("throttled_frac", values(&|row| row.throttled_frac)));
     }
-    columns.push(numbers("used CPUs", &|row| format!("{:.2}", row.used_cpus)));
-    columns.push(Column::words("met", rows.iter().map(|row| row.verdict().to_string())));
+    columns.push(cpus("used CPUs", "used_cpus", &|row| Some(row.used_cpus)));
+    columns.push(words("met", &|row| row.verdict().to_string()));
     Table::new(columns)
 }
 
@@ -318,21 +329,34 @@ impl Answer {
         text + &warnings(self.cautions().iter().map(String::as_str), style)
     }
 
-    /// One table of all curves, for files.
-    pub fn tables(&self) -> Vec<(&'static str, Table)> {
+    /// What files have of it: one table of all curves.
+    pub fn findings(&self) -> Findings {
         let rows: Vec<(&Curve, &Point)> = self
             .policies
             .iter()
             .flat_map(|curve| curve.rows(self.search).into_iter().map(move |row| (curve, row)))
             .collect();
-        let policies = rows.iter().map(|(curve, _)| curve.policy.clone()).collect();
+        let policy = Column::words("policy", rows.iter().map(|(curve, _)| curve.policy.clone()));
+        let common = |head: &str, text: &str| Column::words(head, rows.iter().map(|_| text.to_string()));
+        let names = policy.clone().in_parts(vec![
+            common("scenario", &self.scenario),
+            policy,
+            common("venue", &self.venue),
+            common("control group", &self.control_group),
+            common("role", &self.role),
+        ]);
         let points: Vec<&Point> = rows.iter().map(|(_, point)| *point).collect();
         let title = match self.search {
             Knob::Limit => "Response times by limit",
             Knob::Weight => "Response times by weight",
             Knob::Burst => "Response times by burst",
         };
-        vec![(title, table(&points, self.search, &self.statistic, Some(policies)))]
+        let answer = self.policies.iter().map(|curve| format!("{}. {}", self.question(curve), self.conclusion(curve)));
+        Findings {
+            answer: answer.collect(),
+            cautions: self.cautions(),
+            ..Findings::of([(title, table(&points, self.search, &self.statistic, Some(names)))])
+        }
     }
 }
 
@@ -440,10 +464,16 @@ mod tests {
 
     #[test]
     fn files_have_a_row_for_each_setting() {
-        let tables = answer().tables();
-        let csv = Form::Csv.show(&tables);
-        assert!(csv.contains("Response times by limit,eevdf:version=7.3 50ms/100ms,p99 ms,80\n"), "{csv}");
-        let markdown = Form::Markdown.show(&tables);
+        let findings = answer().findings();
+        let csv = Form::Csv.show(&findings);
+        let head = "table,scenario,policy,venue,control group,role,quota_ns,period_ns,limit_cpus,p99 ns,";
+        assert!(csv.starts_with(head), "{csv}");
+        let row = "Response times by limit,limited,eevdf:version=7.3,sim,web,server,50000000,100000000,0.5,80000000,";
+        assert!(csv.contains(row) && csv.contains("server,,,,10000000,"), "{csv}");
+        assert!(csv.contains("\ncaution,") && csv.contains("\nanswer,"), "{csv}");
+        let markdown = Form::Markdown.show(&findings);
+        let told = "limited under eevdf:version=7.3: p99 of the responses of \\`server\\` by the limit of \\`web\\`. p99 ≤ 20ms";
+        assert!(markdown.starts_with(told), "{markdown}");
         assert_eq!(markdown.lines().filter(|line| line.starts_with("| eevdf")).count(), 4, "{markdown}");
     }
 }

@@ -1,5 +1,7 @@
 //! Aligned columns.
 
+mod programs;
+
 use crate::number::with_minus;
 use crate::text::{columns_of, padded, shorten, shorten_all};
 use crate::{Style, Times, WIDTH};
@@ -22,6 +24,12 @@ pub struct Column {
     about: Option<String>,
     notes: Vec<Option<String>>,
     marks: Vec<bool>,
+    /// What programs call it, where that is not its heads.
+    key: Option<String>,
+    /// The numbers as they were measured, where the cells are rounded or in another unit.
+    exact: Option<Vec<Option<f64>>>,
+    /// What programs read in its place: a column for each part of a label.
+    parts: Vec<Column>,
 }
 
 /// What is in a column.
@@ -49,6 +57,9 @@ impl Column {
             about: None,
             notes: Vec::new(),
             marks: Vec::new(),
+            key: None,
+            exact: None,
+            parts: Vec::new(),
         }
     }
 
@@ -94,6 +105,9 @@ impl Column {
         } else {
             rows().for_each(|row| self.cells[row] = "-".into());
         }
+        if let Some(exact) = &mut self.exact {
+            rows().for_each(|row| exact[row] = None);
+        }
         self
     }
 
@@ -108,7 +122,7 @@ impl Column {
     }
 
     /// Whether there is a mark at a cell. What is not known needs none.
-    fn is_marked(&self, row: usize) -> bool {
+    pub(crate) fn is_marked(&self, row: usize) -> bool {
         let is_known = || self.cells.get(row).is_some_and(|cell| cell.parse::<f64>().is_ok());
         self.marks.get(row).is_some_and(|mark| *mark) && is_known()
     }
@@ -195,6 +209,9 @@ fn in_one_unit(mut columns: Vec<Column>) -> Vec<Column> {
     for column in &mut columns {
         let Kind::Times(values) = &column.kind else { continue };
         let shown = Times::among(&all, values);
+        let key = format!("{} ns", column.heads()).trim_start().to_string();
+        column.key.get_or_insert(key);
+        column.exact.get_or_insert_with(|| values.clone());
         column.cells = values.iter().map(|value| shown.show(*value)).collect();
         column.head = format!("{} {}", column.head, shown.unit).trim_start().into();
         column.kind = Kind::Numbers;

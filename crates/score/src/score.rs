@@ -3,6 +3,7 @@
 use crate::language::Weighed;
 use schedlab_metrics::statistics::mean_interval;
 use schedlab_model::metric::Better;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The form of a score.
@@ -15,7 +16,7 @@ const MOST: f64 = 1000.0;
 const LEVEL: f64 = 0.95;
 
 /// The score of a policy.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Score {
     /// `schedlab.score/1`.
     pub schema: String,
@@ -38,7 +39,7 @@ pub struct Score {
 }
 
 /// What a set of scenarios gave.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Set {
     /// How many times better than the reference; 0 if a run failed or a bound does not hold.
     pub score: f64,
@@ -55,7 +56,7 @@ pub struct Set {
 }
 
 /// A metric and what it came to.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Part {
     /// Its path.
     pub metric: String,
@@ -69,7 +70,7 @@ pub struct Part {
 }
 
 /// A value: of a role, or of a whole run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Item {
     /// The scenario.
     pub scenario: String,
@@ -92,7 +93,7 @@ pub struct Item {
 }
 
 /// Why a score is 0.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Failure {
     /// The scenario; absent where the policy did not get that far.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,9 +1,10 @@
 //! Scores for people.
 
-use crate::score::{Item, Score, Set};
+use crate::score::{Failure, Item, Score, Set};
 use crate::tune::{Answer, Tuned, Verdict};
 use schedlab_model::count::counted;
 use schedlab_model::selector::Selector;
+use schedlab_report::export::{Failed, Findings};
 use schedlab_report::{Column, Style, Table, amount, wrap};
 
 /// How many places are shown of a set: those where the policy is worst and best.
@@ -25,24 +26,42 @@ fn times(number: f64) -> String {
 impl Score {
     /// The page.
     pub fn show(&self, style: Style) -> String {
-        let (policy, reference) = (&self.policy, &self.reference);
-        let mut head = format!("{policy} scores {}", times(self.scored.score));
-        if let Some([low, high]) = self.scored.interval {
-            head += &format!(" ({} to {})", times(low), times(high));
-        }
-        head += &format!(" in {}, where {reference} scores 1", self.set);
-        let mut page = wrap("", 0, &style.bold(&head));
+        let mut page = wrap("", 0, &style.bold(&self.headline()));
         page += &self.scored.show(style);
         if let Some(held_out) = &self.held_out {
-            let head = format!("In the held-out scenarios it scores {}", times(held_out.score));
-            page += &format!("\n{}", wrap("", 0, &style.bold(&head)));
+            page += &format!("\n{}", wrap("", 0, &style.bold(&headline_held_out(held_out))));
             page += &held_out.show(style);
         }
         page
     }
 
-    /// The tables, for files.
-    pub fn tables(&self) -> Vec<(&'static str, Table)> {
+    /// In a sentence, what came of it.
+    fn headline(&self) -> String {
+        let (policy, reference) = (&self.policy, &self.reference);
+        let mut head = format!("{policy} scores {}", times(self.scored.score));
+        if let Some([low, high]) = self.scored.interval {
+            head += &format!(" ({} to {})", times(low), times(high));
+        }
+        head + &format!(" in {}, where {reference} scores 1", self.set)
+    }
+
+    /// Everything that files have of it.
+    pub fn findings(&self) -> Findings {
+        let sets = || [&self.scored].into_iter().chain(&self.held_out);
+        let failed = |failure: &Failure| {
+            let scenario = failure.scenario.clone().map(|name| ("scenario", name));
+            let labels = [("policy", self.policy.clone())].into_iter().chain(scenario).collect();
+            Failed { labels, why: failure.words() }
+        };
+        Findings {
+            answer: [self.headline()].into_iter().chain(self.held_out.as_ref().map(headline_held_out)).collect(),
+            cautions: sets().flat_map(Set::notes).collect(),
+            failures: sets().flat_map(|set| &set.failures).map(failed).collect(),
+            ..Findings::of(self.tables())
+        }
+    }
+
+    fn tables(&self) -> Vec<(&'static str, Table)> {
         let mut tables =
             vec![("Score", self.scored.table_of_parts()), ("Values", self.scored.table(&self.scored.items()))];
         if let Some(held_out) = &self.held_out {
@@ -53,13 +72,23 @@ impl Score {
     }
 }
 
+/// The same of the scenarios that only check.
+fn headline_held_out(held_out: &Set) -> String {
+    format!("In the held-out scenarios it scores {}", times(held_out.score))
+}
+
+impl Failure {
+    /// Where and why, in a sentence.
+    fn words(&self) -> String {
+        let place = self.scenario.as_ref().map_or(String::new(), |name| format!("{name}: "));
+        format!("{place}{}", self.why)
+    }
+}
+
 impl Set {
     fn show(&self, style: Style) -> String {
         let mut page = String::new();
-        for failure in &self.failures {
-            let place = failure.scenario.as_ref().map_or(String::new(), |name| format!("{name}: "));
-            page += &wrap("", 2, &format!("{place}{}", failure.why));
-        }
+        self.failures.iter().for_each(|failure| page += &wrap("", 2, &failure.words()));
         if self.parts.is_empty() {
             return page;
         }
@@ -70,12 +99,13 @@ impl Set {
         if shown.len() < items.len() {
             page += &format!("\n{} more are between these.\n", items.len() - shown.len());
         }
-        for item in &items {
-            if let Some(note) = &item.note {
-                page += &format!("\n{}", wrap("", 2, &format!("{}, {}: {note}.", item.scenario, item.path)));
-            }
-        }
-        page
+        page + &self.notes().iter().map(|note| format!("\n{}", wrap("", 2, note))).collect::<String>()
+    }
+
+    /// What a reader has to know about single places, a sentence each.
+    fn notes(&self) -> Vec<String> {
+        let note = |item: &Item| Some(format!("{}, {}: {}.", item.scenario, item.path, item.note.as_ref()?));
+        self.items().into_iter().filter_map(note).collect()
     }
 
     fn table_of_parts(&self) -> Table {
@@ -83,7 +113,8 @@ impl Set {
         Table::new([
             Column::words("part", parts.iter().map(|part| part.metric.clone())),
             Column::numbers("weight", parts.iter().map(|part| part.weight.to_string())),
-            Column::numbers("score", parts.iter().map(|part| part.score.map_or("-".into(), times))),
+            Column::numbers("score", parts.iter().map(|part| part.score.map_or("-".into(), times)))
+                .exactly("score", parts.iter().map(|part| part.score)),
         ])
     }
 
@@ -100,12 +131,18 @@ impl Set {
             _ => "-".into(),
         };
         let path = |item: &Item| item.path.strip_prefix("roles.").unwrap_or(&item.path).to_string();
+        let paths = Column::words("metric", items.iter().map(|item| item.path.clone()));
+        let values = |head: &str, of: &dyn Fn(&Item) -> Option<f64>| {
+            Column::numbers(head, items.iter().map(|item| words(item, of(item))))
+                .exactly(head, items.iter().map(|item| of(item)))
+        };
         Table::new([
             Column::words("scenario", items.iter().map(|item| item.scenario.clone())),
-            Column::words("metric", items.iter().map(|item| path(item))),
-            Column::numbers("value", items.iter().map(|item| words(item, item.value))),
-            Column::numbers("reference", items.iter().map(|item| words(item, item.reference))),
-            Column::numbers("times better", items.iter().map(|item| item.ratio.map_or("-".into(), times))),
+            Column::words("metric", items.iter().map(|item| path(item))).in_parts(vec![paths]),
+            values("value", &|item| item.value),
+            values("reference", &|item| item.reference),
+            Column::numbers("times better", items.iter().map(|item| item.ratio.map_or("-".into(), times)))
+                .exactly("times better", items.iter().map(|item| item.ratio)),
         ])
     }
 }
@@ -121,13 +158,7 @@ fn extremes<'a>(items: &[&'a Item]) -> Vec<&'a Item> {
 impl Tuned {
     /// The page.
     pub fn show(&self, style: Style) -> String {
-        let Some(answer) = &self.answer else {
-            return wrap(
-                "",
-                0,
-                &format!("{} so far; the same command goes on.", counted(self.trials.len() as u64, "trial")),
-            );
-        };
+        let Some(answer) = &self.answer else { return wrap("", 0, &self.so_far()) };
         let mut page = wrap("", 0, &style.bold(&self.headline(answer)));
         let mut best: Vec<(usize, &crate::Trial)> = self.trials.iter().enumerate().collect();
         best.sort_by(|a, b| b.1.score.total_cmp(&a.1.score).then(a.0.cmp(&b.0)));
@@ -160,8 +191,27 @@ impl Tuned {
         }
     }
 
-    /// The tables, for files.
-    pub fn tables(&self) -> Vec<(&'static str, Table)> {
+    /// How far it is, where it was stopped.
+    fn so_far(&self) -> String {
+        format!("{} so far; the same command goes on.", counted(self.trials.len() as u64, "trial"))
+    }
+
+    /// Everything that files have of it.
+    pub fn findings(&self) -> Findings {
+        let failed = |trial: &crate::Trial| {
+            let settings = ("settings", joined(&trial.settings));
+            let why = trial.failure.as_ref()?;
+            Some(Failed { why: format!("{} with {}: {why}", self.policy, settings.1), labels: vec![settings] })
+        };
+        let answer = match &self.answer {
+            Some(answer) => vec![self.headline(answer), checked(answer)],
+            None => vec![self.so_far()],
+        };
+        let failures = self.trials.iter().filter_map(failed).collect();
+        Findings { answer, failures, ..Findings::of(self.tables()) }
+    }
+
+    fn tables(&self) -> Vec<(&'static str, Table)> {
         let all: Vec<_> = self.trials.iter().enumerate().collect();
         let mut tables = vec![("Trials", trials(&all))];
         if let Some(answer) = &self.answer {
@@ -180,7 +230,8 @@ fn trials(trials: &[(usize, &crate::Trial)]) -> Table {
     };
     Table::new([
         Column::numbers("trial", trials.iter().map(|(number, _)| number.to_string())),
-        Column::numbers("score", trials.iter().map(|(_, trial)| times(trial.score))),
+        Column::numbers("score", trials.iter().map(|(_, trial)| times(trial.score)))
+            .exactly("score", trials.iter().map(|(_, trial)| Some(trial.score))),
         Column::words("settings", trials.iter().map(|(_, trial)| settings(trial))),
     ])
 }
@@ -197,14 +248,16 @@ fn backs(answer: &Answer) -> Table {
         column("parameter", |back| &back.parameter),
         column("best", |back| &back.best),
         column("default", |back| &back.default),
-        Column::numbers("score", answer.back.iter().map(|back| times(back.score))),
+        Column::numbers("score", answer.back.iter().map(|back| times(back.score)))
+            .exactly("score", answer.back.iter().map(|back| Some(back.score))),
     ])
 }
 
 fn gains(answer: &Answer) -> Table {
     Table::new([
         Column::words("held-out scenario", answer.gains.iter().map(|(name, _)| name.clone())),
-        Column::numbers("times better", answer.gains.iter().map(|(_, gain)| times(*gain))),
+        Column::numbers("times better", answer.gains.iter().map(|(_, gain)| times(*gain)))
+            .exactly("times better", answer.gains.iter().map(|(_, gain)| Some(*gain))),
     ])
 }
 

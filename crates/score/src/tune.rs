@@ -16,6 +16,7 @@ use schedlab_model::rng::Rng;
 use schedlab_policy::PolicySpec;
 use schedlab_sweep::Axis;
 use schedlab_venue::Policy;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tpe::{TpeOptimizer, categorical_range, histogram_estimator, parzen_estimator, range};
 
@@ -46,7 +47,7 @@ pub struct Options {
 }
 
 /// Settings and their score.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Trial {
     /// The parameters, each with its value.
     pub settings: Vec<(String, String)>,
@@ -58,7 +59,7 @@ pub struct Trial {
 }
 
 /// What is known, and what follows from it at the end.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Tuned {
     schema: String,
     /// Everything that decides a score but the settings: known trials of another subject say nothing.
@@ -78,7 +79,7 @@ pub struct Tuned {
 }
 
 /// What came of it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Answer {
     /// The best policy, with its settings.
     pub policy: String,
@@ -102,7 +103,7 @@ pub struct Answer {
 }
 
 /// Whether what was found is better in scenarios that played no part in finding it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// No settings score higher than the policy as it is.
@@ -116,7 +117,7 @@ pub enum Verdict {
 }
 
 /// The best settings with one parameter back at its default.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Back {
     /// Which parameter.
     pub parameter: String,

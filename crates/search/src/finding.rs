@@ -1,9 +1,10 @@
 //! What can be wrong with a policy.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What kind of fault a scenario shows. Two findings of a kind are most likely one fault.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// A task that wants a CPU waits until the watchdog ends the policy.
@@ -25,7 +26,7 @@ pub enum Kind {
 }
 
 /// What is wrong, in a scenario.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
     /// The kind.
     pub kind: Kind,

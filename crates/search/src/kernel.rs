@@ -9,6 +9,7 @@ use schedlab_campaign::{Case, Keeps, Place, Runner};
 use schedlab_model::scenario::{Scenario, Text};
 use schedlab_model::time::Time;
 use schedlab_venue::{Policy, VenueError};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -16,7 +17,7 @@ use std::sync::Arc;
 const PATIENCE: Time = Time::from_s(50);
 
 /// What a kernel showed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct InKernel {
     /// Which kernel.
     pub kernel: String,
@@ -27,7 +28,7 @@ pub struct InKernel {
 }
 
 /// Whether a kernel shows the same.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Shows {
     /// It does.

@@ -4,10 +4,11 @@ use crate::judge::LOOKS;
 use schedlab_model::scenario::Scenario;
 use schedlab_model::time::Time;
 use schedlab_venue::{Control, Coverage, Policy, SourceLine, VenueError, coverage};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A source file with the lines that have instructions.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct File {
     /// Its name.
     pub file: String,

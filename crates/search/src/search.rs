@@ -14,6 +14,7 @@ use schedlab_boundary::shell::quoted;
 use schedlab_campaign::{Place, Runner, spread};
 use schedlab_model::scenario::Scenario;
 use schedlab_venue::{Policy, Scheduler, VenueError, VenueName};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
@@ -44,7 +45,7 @@ pub struct Options {
 }
 
 /// Something that was found, made small.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Found {
     /// What is wrong.
     pub finding: Finding,
@@ -62,7 +63,7 @@ pub struct Found {
 }
 
 /// How far a search is.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct State {
     schema: String,
     /// What is searched, and with which bounds.

@@ -32,7 +32,7 @@ pub use language::{
     ChartKind, ChartSpec, Column, Metric, OverheadMetric, OverheadSpec, Question, QuickRun, RunSpec, Share, StatusSpec,
     Study, TableSpec, schema,
 };
-pub use page::{Answered, Counts, Page};
+pub use page::{Answered, Counts, Page, SCHEMA};
 pub use picture::{ChartPage, Point, Series};
 pub use runner::{CaseOutcome, Observed, TOO_SHORT, carry_out};
 pub use table::{TableKind, TablePage, TableRow};

@@ -13,13 +13,19 @@ use crate::verdict::{judge, plain};
 use crate::words::Words;
 use schedlab_boundary::markdown::{block, line};
 use schedlab_model::time::Time;
+use schedlab_report::export::{Failed, Findings};
 use schedlab_report::{Quantity, Style, Table, wrap};
 use serde::Serialize;
 use std::fmt::Write as _;
 
+/// The name and version of the form of a [`Page`].
+pub const SCHEMA: &str = "schedlab.study/1";
+
 /// What a study says.
 #[derive(Clone, Debug, Serialize)]
 pub struct Page {
+    /// Always `schedlab.study/1`.
+    pub schema: &'static str,
     /// Its name.
     pub name: String,
     /// Its title.
@@ -280,6 +286,7 @@ impl Page {
         let questions: Vec<Answered> = questions.collect();
         let paper = if experiment.variant.question.is_none() { coverage(study, &questions) } else { Vec::new() };
         Page {
+            schema: SCHEMA,
             paper,
             name: study.name.clone(),
             title: study.title.clone(),
@@ -325,8 +332,28 @@ impl Page {
         text + "\n" + &wrap("", 0, &(self.summary() + "."))
     }
 
-    /// The tables of all questions and their published values, for other programs.
-    pub fn tables(&self) -> Vec<(String, Table)> {
+    /// Everything that files have of it.
+    pub fn findings(&self) -> Findings {
+        let told = |of: &dyn Fn(&Answered) -> Vec<String>| -> Vec<String> {
+            let named = |question: &Answered| {
+                of(question).into_iter().map(|text| format!("{}: {text}", question.id)).collect::<Vec<_>>()
+            };
+            self.questions.iter().flat_map(named).collect()
+        };
+        let missing = |question: &Answered| question.missing.clone();
+        let failed = |why: String| Failed { labels: Vec::new(), why };
+        let answers = told(&|question| question.answers().collect());
+        Findings {
+            answer: [format!("{}. {}.", self.title, self.summary())].into_iter().chain(answers).collect(),
+            points: told(&|question| question.statements.clone()),
+            cautions: told(&|question| notes(&question.values)),
+            failures: told(&missing).into_iter().map(failed).collect(),
+            ..Findings::of(self.tables())
+        }
+    }
+
+    /// The tables of all questions and their published values.
+    fn tables(&self) -> Vec<(String, Table)> {
         let of_question = |question: &Answered| {
             let titled = |title: &str| format!("{}: {title}", question.id);
             let measured = question.tables.iter().map(|table| (titled(&table.title), table.as_table()));

@@ -181,9 +181,17 @@ impl TablePage {
     /// For a terminal.
     pub fn as_table(&self) -> Table {
         let (words, numbers) = self.columns();
-        let words = self.names.iter().zip(words).map(|(head, cells)| Column::words(head, cells));
-        Table::new(words.chain(self.heads.iter().zip(numbers).map(|(head, cells)| Column::numbers(head, cells))))
-            .narrowed()
+        let mut words: Vec<Column> =
+            self.names.iter().zip(words).map(|(head, cells)| Column::words(head, cells)).collect();
+        // Programs also read where each row was run.
+        if let Some(first) = words.first_mut() {
+            let venues = Column::words("venue", self.rows.iter().map(|row| row.venue.name().to_string()));
+            *first = first.clone().in_parts(vec![first.clone(), venues]);
+        }
+        let exact = |index: usize| self.rows.iter().map(move |row| row.cells[index]);
+        let numbers = self.heads.iter().zip(numbers).enumerate();
+        let numbers = numbers.map(|(index, (head, cells))| Column::numbers(head, cells).exactly(head, exact(index)));
+        Table::new(words.into_iter().chain(numbers)).narrowed()
     }
 
     /// The same with the distributions drawn small, where there is room.

@@ -113,14 +113,17 @@ pub fn values(rows: &[Row], style: Style) -> String {
 /// The same for other programs: numbers are bare, and their unit has a column.
 pub fn exported(rows: &[Row]) -> Table {
     let words = |head: &str, of: &dyn Fn(&Row) -> String| Column::words(head, rows.iter().map(of));
-    let shown = |value: Option<f64>| value.map_or(String::new(), number);
+    let shown = |head: &str, value: &dyn Fn(&Row) -> Option<f64>| {
+        let cells = rows.iter().map(|row| value(row).map_or(String::new(), number));
+        Column::numbers(head, cells).exactly(head, rows.iter().map(value))
+    };
     let numbers = |head: &str, of: &dyn Fn(&Row) -> String| Column::numbers(head, rows.iter().map(of));
     Table::new([
         words("value", &|row| row.judged.what.clone()),
         numbers("published", &|row| row.judged.published.clone()),
         numbers("own", &|row| row.judged.own.clone().unwrap_or_default()),
-        numbers("seen", &|row| shown(row.judged.seen)),
-        numbers("predicted", &|row| shown(row.judged.predicted)),
+        shown("seen", &|row| row.judged.seen),
+        shown("predicted", &|row| row.judged.predicted),
         words("unit", &|row| row.unit.clone()),
         words("verdict", &|row| row.judged.verdict.words().into()),
         words("under", &|row| row.judged.firmness.as_ref().map_or(String::new(), Firmness::words)),

@@ -11,6 +11,7 @@ mod measured;
 mod plan;
 mod rows;
 mod runner;
+mod tally;
 
 pub use axis::{Axis, as_word};
 pub use dataset::{Dataset, DatasetError, encoded};
@@ -19,3 +20,4 @@ pub use measured::{AxisView, Measured, Place, Point};
 pub use plan::{Plan, Run};
 pub use rows::Row;
 pub use runner::{Summary, carry_out, make};
+pub use tally::{Answer, Tally};

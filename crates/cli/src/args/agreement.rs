@@ -72,7 +72,7 @@ pub struct AgreementArgs {
     /// Also write a page with charts of the cells
     #[arg(long, value_name = "FILE.html", value_parser = paths::page())]
     pub report: Option<PathBuf>,
-    /// Also write the tables into a file: .md (Markdown) or .csv; may be repeated
+    /// Also write the answer, all tables and all cautions into a file: .md (Markdown) or .csv; may be repeated
     #[arg(long, value_name = "FILE", value_parser = read_export)]
     pub export: Vec<(Form, PathBuf)>,
     /// Also keep the traces of both runs under the first seed in this folder

@@ -36,7 +36,7 @@ pub struct GateArgs {
     /// Also write a page with the changes as a chart, and all checks
     #[arg(long, value_name = "FILE.html", conflicts_with = "update", value_parser = paths::page())]
     pub report: Option<PathBuf>,
-    /// Also write all checks as tables into a file: .md (Markdown) or .csv; may be repeated
+    /// Also write the answer, all tables and all cautions into a file: .md (Markdown) or .csv; may be repeated
     #[arg(long, value_name = "FILE", value_parser = read_export)]
     pub export: Vec<(Form, PathBuf)>,
     /// Also add what is measured to the history in this folder, instead of the gate's own
@@ -78,7 +78,7 @@ pub struct BisectArgs {
     /// Run this command at each commit, in the top of the repository: it makes the policies that the gate names
     #[arg(long, value_name = "COMMAND")]
     pub build: Option<String>,
-    /// Also write the checks of the first bad commit as tables into a file: .md (Markdown) or .csv; may be repeated
+    /// Also write the answer, all tables and all cautions into a file: .md (Markdown) or .csv; may be repeated
     #[arg(long, value_name = "FILE", value_parser = read_export)]
     pub export: Vec<(Form, PathBuf)>,
     /// Also write a page of the first bad commit and its parent

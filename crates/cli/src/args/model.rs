@@ -43,7 +43,7 @@ pub struct PredictArgs {
     /// Also write the prediction as a page: an answer, charts with intervals, who wakes whom
     #[arg(long, value_name = "FILE.html", value_parser = paths::page())]
     pub report: Option<PathBuf>,
-    /// Also write the tables into a file: .md (Markdown) or .csv; may be repeated
+    /// Also write the answer, all tables and all cautions into a file: .md (Markdown) or .csv; may be repeated
     #[arg(long, value_name = "FILE", value_parser = read_export)]
     pub export: Vec<(Form, PathBuf)>,
     /// Print JSON, the same bytes everywhere

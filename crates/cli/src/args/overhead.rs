@@ -35,7 +35,7 @@ pub struct OverheadArgs {
     /// Add blocks, up to N, while an estimate does not differ from zero or a variance is unknown
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(2..=10_000))]
     pub most_blocks: u32,
-    /// Also write the tables into a file: .md (Markdown) or .csv; may be repeated
+    /// Also write the answer, all tables and all cautions into a file: .md (Markdown) or .csv; may be repeated
     #[arg(long, value_name = "FILE", value_parser = read_export)]
     pub export: Vec<(Form, PathBuf)>,
     /// Print the values as JSON

@@ -35,7 +35,7 @@ pub struct QuotaArgs {
     /// The schedulers, which must support limits or weights; a list, may be repeated
     #[arg(long, value_name = "POLICIES", default_value = "eevdf:version=7.3", value_parser = parse_list)]
     pub policy: Vec<SpecList>,
-    /// Also write the table into a file: .md (Markdown) or .csv; may be repeated
+    /// Also write the answer, all tables and all cautions into a file: .md (Markdown) or .csv; may be repeated
     #[arg(long, value_name = "FILE", value_parser = read_export)]
     pub export: Vec<(Form, PathBuf)>,
     /// Flags of all runs.

@@ -30,7 +30,7 @@ pub struct ScoreArgs {
     /// How many runs may happen at once; all cores by default; no influence on results
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub threads: Option<u32>,
-    /// Also write the tables into a file: .md (Markdown) or .csv; may be repeated
+    /// Also write the answer, all tables and all cautions into a file: .md (Markdown) or .csv; may be repeated
     #[arg(long, value_name = "FILE", value_parser = read_export)]
     pub export: Vec<(Form, PathBuf)>,
     /// Print JSON
@@ -62,7 +62,7 @@ pub struct TuneArgs {
     /// How many runs may happen at once; all cores by default; no influence on results
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub threads: Option<u32>,
-    /// Also write the tables into a file: .md (Markdown) or .csv; may be repeated
+    /// Also write the answer, all tables and all cautions into a file: .md (Markdown) or .csv; may be repeated
     #[arg(long, value_name = "FILE", value_parser = read_export)]
     pub export: Vec<(Form, PathBuf)>,
     /// Print JSON

@@ -19,7 +19,7 @@ pub struct TraceArgs {
     /// Also write the comparison as a page
     #[arg(long, value_name = "FILE.html", requires = "against", value_parser = paths::page())]
     pub report: Option<PathBuf>,
-    /// Also write the tables of the comparison into a file: .md (Markdown) or .csv; may be repeated
+    /// Also write the answer, all tables and all cautions into a file: .md (Markdown) or .csv; may be repeated
     #[arg(long, value_name = "FILE", requires = "against", value_parser = read_export)]
     pub export: Vec<(Form, PathBuf)>,
     /// Print JSON

@@ -44,8 +44,8 @@ pub fn run(args: AgreementArgs) -> Result<(), Failure> {
     let written = if monitor.is_stopped() || saw_nothing { Ok(()) } else { write(&args, &agreement) };
     let provenance = Provenance { commands: vec![page::command()], ..Provenance::default() };
     let html = args.report.as_deref().map_or(Ok(()), |file| page::write(file, &of_agreement(&agreement, provenance)));
-    let tables = |_| vec![("Cells", agreement.table()), ("Verdicts", agreement.summary_table())];
-    failure::all([printed, written, html, export::write(&args.export, tables), end(agreement.counts, &monitor)])
+    let exported = export::write(&args.export, &agreement.findings());
+    failure::all([printed, written, html, exported, end(agreement.counts, &monitor)])
 }
 
 fn subject(name: &str) -> Result<Subject, Failure> {

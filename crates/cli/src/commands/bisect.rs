@@ -8,11 +8,12 @@ use crate::failure::{self, Failure};
 use crate::{export, files, interrupt, kept, output};
 use schedlab_boundary::own::Folder;
 use schedlab_campaign::{Case, Errors, Keeps, Made, Runner, threads};
-use schedlab_regression::bisect::{BisectError, Bisected, Bisection, Mark, Sight, Step};
+use schedlab_regression::bisect::{Answer, BisectError, Bisected, Bisection, Mark, Sight, Step};
 use schedlab_regression::git::Repository;
 use schedlab_regression::{GateError, Report, Sources};
+use schedlab_report::export::Findings;
+use schedlab_report::{Column, Table};
 use schedlab_venue::Monitor;
-use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -38,39 +39,56 @@ pub fn run(args: BisectArgs) -> Result<(), Failure> {
     let [only] = found.first_bad.as_slice() else { return several(&args, &found, repository) };
     let pair = bisection.pair(only).map_err(failed)?;
     let report = pair.as_ref().ok().map(|[_, after]| &after.report);
-    export::write(&args.export, |form| report.map_or(Vec::new(), |report| report.tables(form)))?;
+    let headline = headline(only, repository)?;
+    let why = pair.as_ref().err().map(|why| unknown(why));
+    let told = [headline.trim_end().to_string()].into_iter().chain(why.clone());
+    export::write(&args.export, &findings(told, &found, report))?;
     if args.json {
         output::print_json(&Answer { found: &found, report })?;
     } else {
-        output::print(&headline(only, repository)?)?;
+        output::print(&headline)?;
     }
-    match &pair {
-        Ok(pair) => show(&args, pair, &runner),
+    match (&pair, why) {
+        (Ok(pair), _) => show(&args, pair, &runner),
         // The parent was skipped, and yet git knows which commit it is.
-        Err(why) if !args.json => output::print(&format!("What it changed is unknown: {why}\n")),
-        Err(_) => Ok(()),
+        (Err(_), Some(why)) if !args.json => output::print(&format!("{why}\n")),
+        (Err(_), _) => Ok(()),
     }
 }
 
-/// What is printed for programs.
-#[derive(Serialize)]
-struct Answer<'a> {
-    #[serde(flatten)]
-    found: &'a Bisected,
-    /// The gate at the first bad commit, held against its parent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    report: Option<&'a Report>,
+fn unknown(why: &impl std::fmt::Display) -> String {
+    format!("What it changed is unknown: {why}")
+}
+
+/// What files have of a bisection: the commit, what the gate says of it, and all commits that were looked at.
+fn findings(told: impl IntoIterator<Item = String>, found: &Bisected, report: Option<&Report>) -> Findings {
+    let mut findings = report.map_or_else(Findings::default, Report::findings);
+    findings.answer.splice(0..0, told);
+    let column = |head: &str, of: &dyn Fn(&Step) -> String| Column::words(head, found.steps.iter().map(of));
+    let steps = Table::new([
+        column("commit", &|step| step.commit.clone()),
+        column("subject", &|step| step.subject.clone()),
+        column("result", &|step| mark(step.mark).into()),
+        column("why", &|step| step.why.clone()),
+    ]);
+    findings.tables.push(("Commits".into(), steps));
+    findings
+}
+
+/// What the gate says of a commit, in a word.
+fn mark(mark: Mark) -> &'static str {
+    match mark {
+        Mark::Good => "good",
+        Mark::Bad => "bad",
+        Mark::Skip => "skip",
+    }
 }
 
 /// A commit that was looked at, in a line.
 fn told(step: &Step) -> String {
-    let mark = match step.mark {
-        Mark::Good => "good",
-        Mark::Bad => "bad ",
-        Mark::Skip => "skip",
-    };
+    let mark = mark(step.mark);
     let why = if step.why.is_empty() { String::new() } else { format!(" ({})", in_a_line(&step.why)) };
-    format!("{mark} {} {}{why}", &step.commit[..12.min(step.commit.len())], step.subject)
+    format!("{mark:<4} {} {}{why}", &step.commit[..12.min(step.commit.len())], step.subject)
 }
 
 /// The first line of a reason. Where that ends with a colon, as before the output of a command, the last line too.
@@ -90,18 +108,21 @@ fn headline(hash: &str, repository: &Repository) -> Result<String, Failure> {
 
 /// Some commits could not be looked at, and the bad one is among them.
 fn several(args: &BisectArgs, found: &Bisected, repository: &Repository) -> Result<(), Failure> {
-    let printed = if args.json {
-        output::print_json(&Answer { found, report: None })
-    } else {
-        let mut text = format!("The first bad commit is one of these {}:\n", found.first_bad.len());
-        for hash in &found.first_bad {
-            let commit = repository.commit(hash).map_err(GateError::from)?;
-            text += &format!("  {} {}\n", commit.short(), commit.subject);
-        }
-        output::print(&text)
+    let head = format!("The first bad commit is one of these {}:", found.first_bad.len());
+    let commit = |hash: &String| -> Result<String, Failure> {
+        let commit = repository.commit(hash).map_err(GateError::from)?;
+        Ok(format!("{} {}", commit.short(), commit.subject))
+    };
+    let commits = found.first_bad.iter().map(commit).collect::<Result<Vec<_>, Failure>>()?;
+    let lines = commits.iter().map(|commit| format!("  {commit}\n")).collect::<String>();
+    let findings = Findings { points: commits, ..findings([head.clone()], found, None) };
+    let exported = export::write(&args.export, &findings);
+    let printed = match args.json {
+        true => output::print_json(&Answer { found, report: None }),
+        false => output::print(&format!("{head}\n{lines}")),
     };
     let why = "the others of them cannot be built, loaded or judged";
-    failure::all([printed, Err(Failure::Inconclusive(why.into()))])
+    failure::all([printed, exported, Err(Failure::Inconclusive(why.into()))])
 }
 
 /// What the commit changed: the checks, the first switch that differs, and the waits.

@@ -94,7 +94,7 @@ fn write(args: &GateArgs, report: &Report) -> Result<(), Failure> {
     let markdown = args.markdown.as_deref().map_or(Ok(()), |file| files::write(file, report.markdown().as_bytes()));
     let provenance = Provenance { commands: vec![page::command()], ..Provenance::default() };
     let html = args.report.as_deref().map_or(Ok(()), |file| page::write(file, &of_gate(report, provenance)));
-    failure::all([junit, markdown, html, export::write(&args.export, |form| report.tables(form))])
+    failure::all([junit, markdown, html, export::write(&args.export, &report.findings())])
 }
 
 /// Adds what was measured to a history, if it is known of what.

@@ -44,7 +44,7 @@ pub fn run(args: OverheadArgs) -> Result<(), Failure> {
     let outcomes = progress::show(&monitor, total_ns, args.quiet, || carry_out(&experiment, &runner));
     let page = Page::new(&parsed, &experiment, &outcomes);
     let printed = if args.json { output::print_json(&page) } else { output::print(&page.show(output::style())) };
-    let exported = export::write(&args.export, |_| page.tables());
+    let exported = export::write(&args.export, &page.findings());
     failure::all([printed, exported, end(&page, (&experiment, &outcomes), &monitor)])
 }
 

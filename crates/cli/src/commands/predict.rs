@@ -36,7 +36,7 @@ pub fn run(args: &PredictArgs) -> Result<(), Failure> {
         true => output::print_json(&prediction.to_json()),
         false => output::print(&prediction.show(output::style())),
     };
-    let exported = export::write(&args.export, |_| prediction.tables());
+    let exported = export::write(&args.export, &prediction.findings());
     failure::all([printed, exported, report(args, &prediction), ended(&prediction)])
 }
 

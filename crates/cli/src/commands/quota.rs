@@ -31,7 +31,7 @@ pub fn run(args: QuotaArgs) -> Result<(), Failure> {
     let answer = answer.map_err(failed)?;
     let printed =
         if args.shared.json { output::print_json(&answer) } else { output::print(&answer.show(output::style())) };
-    let exported = export::write(&args.export, |_| answer.tables());
+    let exported = export::write(&args.export, &answer.findings());
     failure::all([printed, exported, report(&args, &answer, source)])
 }
 

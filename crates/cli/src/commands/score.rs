@@ -28,7 +28,7 @@ pub fn run(args: ScoreArgs) -> Result<(), Failure> {
         End::Code(code) => return Err(Failure::Command(code)),
     };
     let printed = if args.json { output::print_json(&score) } else { output::print(&score.show(output::style())) };
-    failure::all([printed, export::write(&args.export, |_| score.tables())])
+    failure::all([printed, export::write(&args.export, &score.findings())])
 }
 
 fn limits(args: &ScoreArgs) -> Limits {

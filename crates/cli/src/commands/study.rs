@@ -119,7 +119,7 @@ fn carry_out_study(args: &StudyArgs, study: &Study, file: &StudyFile, variant: V
     let written = folder.map_or(Ok(()), |folder| write(folder, name(study, variant), &page, &experiment, &outcomes));
     let document = || of_study(&page, &file.text, &page::command());
     let reported = args.report.as_deref().map_or(Ok(()), |file| page::write(file, &document()));
-    let exported = export::write(&args.export, |_| page.tables());
+    let exported = export::write(&args.export, &page.findings());
     failure::all([printed, written, reported, exported, end(&page, (&experiment, &outcomes), &monitor)])
 }
 

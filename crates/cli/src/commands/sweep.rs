@@ -1,13 +1,15 @@
 //! `schedlab sweep`.
 
+mod findings;
+
 use crate::args::SweepArgs;
-use crate::failure::Failure;
-use crate::{files, interrupt, kept, output, page, progress};
+use crate::failure::{self, Failure};
+use crate::{export, files, interrupt, kept, output, page, progress};
 use schedlab_campaign::{Runner, threads};
 use schedlab_catalogue::load_beside;
 use schedlab_html::{Listing, Provenance, of_sweep};
 use schedlab_model::count::{counted, numbered};
-use schedlab_sweep::{Dataset, Plan, Summary, Sweep, carry_out};
+use schedlab_sweep::{Answer, Dataset, Measured, Plan, Summary, Sweep, Tally, carry_out};
 use schedlab_venue::{Monitor, VenueError};
 use std::path::Path;
 use std::sync::Arc;
@@ -20,13 +22,11 @@ pub fn run(args: SweepArgs) -> Result<(), Failure> {
     let threads = threads(args.threads);
     let mut plan = plan(&sweep, &args.file, threads)?;
     files::check(args.report.as_deref())?;
+    export::check(&args.export)?;
     if !args.quiet {
         plan.refused.iter().for_each(|refusal| output::remark(&format!("not run: {refusal}")));
     }
-    let Some(folder) = args.output.filter(|_| !args.plan) else {
-        let runs = counted(plan.runs.len() as u64, "run");
-        return output::print(&format!("{}\n{runs}\n", sweep.title()));
-    };
+    let Some(folder) = args.output.clone().filter(|_| !args.plan) else { return planned(&args, &sweep, &plan) };
     files::check_folder(&folder)?;
     // Before this an interrupt ends the program: half a plan would be another sweep.
     let monitor = Arc::new(Monitor::default());
@@ -39,21 +39,50 @@ pub fn run(args: SweepArgs) -> Result<(), Failure> {
     if !args.quiet {
         output::remark(&told(&summary, &folder));
     }
-    // What was measured is worth a page also where some of it is missing.
-    if let Some(file) = &args.report {
-        let provenance = Provenance {
-            commands: vec![page::command()],
-            files: vec![Listing::file(&origin, &text)],
-            ..Provenance::default()
-        };
-        page::write(file, &of_sweep(&sweep.title(), &dataset.measured(&plan)?, provenance))?;
-    }
+    let tallies = dataset.tallies(&plan)?;
+    let printed = match args.json {
+        true => output::print_json(&Answer::of(&sweep.title(), summary.missing, &tallies)),
+        false => output::print(&findings::page(&tallies, output::style())),
+    };
+    let listing = Listing::file(&origin, &text);
+    let written = write(&args, &sweep.title(), (&tallies, &dataset.measured(&plan)?), listing);
     let refused = std::mem::take(&mut plan.refused);
-    match (summary.missing > 0, refused.is_empty()) {
+    let ended = match (summary.missing > 0, refused.is_empty()) {
         (true, _) => Err(Failure::Interrupted),
         (false, false) => Err(Failure::Policies(refused)),
         (false, true) => Ok(()),
+    };
+    failure::all([printed, written, ended].into_iter().chain(tallies.iter().filter(|tally| tally.is_lost()).map(lost)))
+}
+
+/// What would be run.
+fn planned(args: &SweepArgs, sweep: &Sweep, plan: &Plan) -> Result<(), Failure> {
+    if args.json {
+        return output::print_json(&Answer::of(&sweep.title(), plan.runs.len(), &[]));
     }
+    let runs = counted(plan.runs.len() as u64, "run");
+    output::print(&format!("{}\n{runs}\n", sweep.title()))
+}
+
+/// Writes what was measured; it is worth files also where some of it is missing.
+fn write(
+    args: &SweepArgs,
+    title: &str,
+    (tallies, measured): (&[Tally], &Measured),
+    listing: Listing,
+) -> Result<(), Failure> {
+    let provenance = Provenance { commands: vec![page::command()], files: vec![listing], ..Provenance::default() };
+    let reported = args.report.as_deref().map(|file| page::write(file, &of_sweep(title, measured, provenance)));
+    let exported = export::write(&args.export, &findings::findings(title, tallies, measured));
+    failure::all([reported.unwrap_or(Ok(())), exported])
+}
+
+/// A policy of which no run gave numbers, as an end of the program.
+fn lost(tally: &Tally) -> Result<(), Failure> {
+    let (runs, policy) = (tally.runs, &tally.policy);
+    let all = if runs == 1 { "the only run".to_string() } else { format!("all {runs} runs") };
+    let why = tally.failures.first().map_or("", |(why, _)| why.as_str());
+    Err(Failure::Failed(format!("{all} under {policy} failed: {why}")))
 }
 
 fn plan(sweep: &Sweep, file: &Path, threads: usize) -> Result<Plan, VenueError> {
@@ -68,7 +97,7 @@ fn told(summary: &Summary, folder: &Path) -> String {
     let mut text =
         format!("{} in {}: {made} new, {known} from before", counted((known + made) as u64, "run"), folder.display());
     if failed > 0 {
-        text += &format!("; {failed} failed, see the column `error`");
+        text += &format!("; {failed} failed; the column `error` says why");
     }
     if missing > 0 {
         text += &format!(

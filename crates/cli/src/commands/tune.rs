@@ -57,7 +57,7 @@ pub fn run(args: TuneArgs) -> Result<(), Failure> {
     let work = || tune(&examiner, (&policy, &args.policy), &space, options, &runner, before, &mut keep);
     let tuned = progress::show(&monitor, total, args.quiet, work)?;
     let printed = if args.json { output::print_json(&tuned) } else { output::print(&tuned.show(output::style())) };
-    failure::all([printed, export::write(&args.export, |_| tuned.tables()), end(&tuned)])
+    failure::all([printed, export::write(&args.export, &tuned.findings()), end(&tuned)])
 }
 
 /// What is kept of a search from before.

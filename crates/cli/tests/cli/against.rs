@@ -88,7 +88,10 @@ fn the_comparison_is_a_page_too() {
     lab.out(&[&command[..], &exports].concat());
     let tables = std::fs::read_to_string(lab.path("t.md")).unwrap();
     assert!(tables.contains("## Wait times by program") && tables.contains("| web |"), "{tables}");
-    assert!(std::fs::read_to_string(lab.path("t.csv")).unwrap().starts_with("table,row,column,value\n"));
+    assert!(tables.contains("\n\nweb waits longer for a CPU than before"), "{tables}");
+    let rows = std::fs::read_to_string(lab.path("t.csv")).unwrap();
+    assert!(rows.starts_with("table,program,mean wait before ns,mean wait after ns,"), "{rows}");
+    assert!(rows.contains("\nanswer,"), "{rows}");
     let page = std::fs::read_to_string(lab.path("page.html")).unwrap();
     assert!(page.contains("<title>new.parquet against old.parquet</title>"));
     assert!(page.contains("web waits longer for a CPU than before"));

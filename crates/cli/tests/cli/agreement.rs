@@ -82,7 +82,10 @@ fn a_cell_is_judged_and_its_guests_run_once() {
     let files = ["--markdown", "page.md#one", "--report", "page.html", "--export", "cells.md"];
     let page = run(&lab, &kernel, &files);
     let tables = fs::read_to_string(lab.path("cells.md")).unwrap();
-    assert!(tables.contains("## Cells") && tables.contains("| alone | rr |"), "{tables}");
+    assert!(
+        tables.contains("\n\n1 cell: ") && tables.contains("## Cells") && tables.contains("| alone | rr |"),
+        "{tables}"
+    );
     let report = fs::read_to_string(lab.path("page.html")).unwrap();
     assert!(report.contains("1 of 1 cells agree.") && report.contains("alone under rr: "));
     assert!(page.err.contains("runs reused from the cache") && page.out.contains("\nalone "), "{page:?}");

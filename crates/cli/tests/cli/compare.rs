@@ -223,6 +223,50 @@ fn what_can_be_run_is_run() {
     assert_eq!((none.code, none.out.as_str()), (Some(2), ""), "{}", none.err);
 }
 
+/// What failed, and how sure the numbers are, goes with them.
+#[test]
+fn what_is_exported_says_what_failed() {
+    let lab = Lab::with_small();
+    let files = ["--export", "n.md", "--export", "n.csv"];
+    let args = ["compare", "small.toml", "--policy", "rr,kernel,fcfs", "--runs", "2", "--quiet"];
+    assert_eq!(lab.run(&[&args[..], &files].concat()).code, Some(1));
+    let read = |name: &str| fs::read_to_string(lab.path(name)).unwrap();
+    let markdown = read("n.md");
+    assert!(markdown.contains("\n## Failures\n\n- policy kernel cannot be run"), "{markdown}");
+    let rows = rows(&read("n.csv"));
+    let failed = rows.iter().find(|row| row["table"] == "failure").unwrap();
+    assert_eq!(failed["policy"], "kernel");
+    assert!(failed["note"].starts_with("policy kernel cannot be run in the venue `sim`"), "{failed:?}");
+    // Where nothing has numbers, the reason is all there is.
+    lab.policy("gives_up.bpf.c");
+    let lost = ["compare", "small.toml", "--policy", "./gives_up.bpf.c", "--quiet", "--export", "lost.md"];
+    assert_eq!(lab.run(&lost).code, Some(1));
+    assert!(read("lost.md").contains("\n\n## Failures\n\n- "), "{}", read("lost.md"));
+}
+
+/// The lines of a CSV file by their columns. No field of these has a line end.
+fn rows(csv: &str) -> Vec<std::collections::BTreeMap<String, String>> {
+    let fields = |line: &str| {
+        let mut fields = vec![String::new()];
+        let mut is_quoted = false;
+        for letter in line.chars() {
+            match letter {
+                '"' => is_quoted ^= true,
+                ',' if !is_quoted => fields.push(String::new()),
+                _ => fields.last_mut().unwrap().push(letter),
+            }
+        }
+        fields
+    };
+    let mut lines = csv.lines().map(fields);
+    let head = lines.next().unwrap();
+    let row = |fields: Vec<String>| {
+        assert_eq!(fields.len(), head.len(), "{csv}");
+        head.iter().cloned().zip(fields).collect()
+    };
+    lines.map(row).collect()
+}
+
 #[test]
 fn tables_are_exported_as_markdown_and_csv() {
     let lab = Lab::with_small();
@@ -233,7 +277,18 @@ fn tables_are_exported_as_markdown_and_csv() {
     let command = "    schedlab compare small.toml --policy fcfs,rr --quiet --export a.md --export a.csv\n";
     assert!(markdown.starts_with(command), "{markdown}");
     assert!(markdown.contains("\n\n## How fast\n\n| policy | role | requests per s |"), "{markdown}");
-    assert!(csv.starts_with("table,row,column,value\nHow fast,fcfs worker,requests per s,"), "{csv}");
+    assert!(markdown.contains("\n## Differences\n") && !markdown.contains("## Failures"), "{markdown}");
+    let rows = rows(&csv);
+    let comparison = lab.json(&[&args[..], &["--json"]].concat());
+    let answer = comparison["conclusion"]["headline"].as_str().unwrap();
+    assert!(rows.iter().any(|row| row["table"] == "answer" && row["note"] == answer), "{csv}");
+    // Each label has a column, and numbers are those of the result.
+    let fast = rows.iter().find(|row| row["table"] == "How fast" && row["policy"] == "rr").unwrap();
+    assert_eq!((fast["venue"].as_str(), fast["role"].as_str()), ("sim", "worker"), "{csv}");
+    let mean = comparison["results"][1]["roles"][0]["response_ns"]["mean"].as_f64().unwrap();
+    assert_eq!(fast["response_ns.mean"].parse::<f64>().unwrap(), mean, "{csv}");
+    let differences = rows.iter().filter(|row| row["table"] == "Differences").count();
+    assert_eq!(differences, comparison["differences"].as_array().unwrap().len(), "{csv}");
     let wrong = lab.run(&[&args[..], &["--export", "a.txt"]].concat());
     assert!(wrong.code == Some(2) && wrong.err.contains(".md or .csv"), "{}", wrong.err);
 }

@@ -165,7 +165,13 @@ fn ten_revisions_with_one_that_is_three_percent_worse() {
     assert!(
         std::fs::read_to_string(repository.0.path("pair.html")).unwrap().contains("first bad commit against parent")
     );
-    let json = repository.0.json(&["bisect", &revisions[0], "HEAD", "mine.gate.toml", "--json", "--quiet"]);
+    let files = ["--export", "b.md", "--export", "b.csv"];
+    let args = ["bisect", revisions[0].as_str(), "HEAD", "mine.gate.toml", "--json", "--quiet"];
+    let json = repository.0.json(&[&args[..], &files].concat());
+    for file in ["b.md", "b.csv"] {
+        let text = std::fs::read_to_string(repository.0.path(file)).unwrap();
+        assert!(text.contains(" is the first bad commit: "), "{text}");
+    }
     assert_eq!((&json["schema"], &json["first_bad"]), (&"schedlab.bisect/1".into(), &serde_json::json!([bad])));
     assert_eq!(json["report"]["counts"]["failed"], 1);
     // The work tree and the references are what they were.
@@ -376,12 +382,13 @@ fn a_gate_is_a_page_and_tables_too() {
     assert!(tables.contains("## small.toml under rr in sim") && tables.contains("p99 |"), "{tables}");
     // Programs read numbers in the unit that the metric's name has.
     let rows = std::fs::read_to_string(lab.path("gate.csv")).unwrap();
-    let of_metric = |column: &str| {
-        let line = rows.lines().find(|line| line.contains(&format!("response_ns.p99,{column},")));
-        line.unwrap_or_else(|| panic!("no {column}: {rows}")).rsplit(',').next().unwrap()
-    };
-    assert_eq!((of_metric("from"), of_metric("change %"), of_metric("verdict")), (of_metric("to"), "0", "same"));
-    assert!(of_metric("to").parse::<f64>().unwrap() > 1e6, "nanoseconds: {rows}");
+    assert!(rows.starts_with("table,scenario,policy,venue,metric,from,to,change %,verdict,note\n"), "{rows}");
+    let line = rows.lines().find(|line| line.contains(",small.toml,rr,sim,roles.worker.response_ns.p99,"));
+    let cells: Vec<&str> = line.unwrap_or_else(|| panic!("{rows}")).split(',').collect();
+    assert_eq!(cells[5..], [cells[6], cells[6], "0", "same", ""]);
+    assert!(cells[6].parse::<f64>().unwrap() > 1e6, "nanoseconds: {rows}");
+    assert!(tables.contains("\n\nsmall passed: "), "{tables}");
+    assert!(rows.contains("\nanswer,") && rows.contains("small passed: "), "{rows}");
 }
 
 #[test]

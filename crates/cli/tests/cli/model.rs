@@ -66,7 +66,12 @@ fn the_tables_of_a_prediction_are_files_too() {
     recorded(&lab, "20s");
     lab.out(&["predict", "t.parquet", "--policy", "fcfs", "--resamples", "5", "--quiet", "--export", "t.csv"]);
     let table = std::fs::read_to_string(lab.path("t.csv")).unwrap();
-    assert!(table.contains("\nSelf-check,") && table.contains("\nPrediction,fcfs worker"), "{table}");
+    assert!(table.contains("\nSelf-check,") && table.contains("\nPrediction,"), "{table}");
+    assert!(
+        table.starts_with("table,role,figure,policy,recorded,modelled,error,CPUs,value,low,high,note\n"),
+        "{table}"
+    );
+    assert!(table.contains(",worker,response_mean_ns,fcfs,") && table.contains("\nanswer,"), "{table}");
 }
 
 /// Before the recording is read: rows of the table would have the same name, or the simulator lacks the policy.

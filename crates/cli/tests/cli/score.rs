@@ -63,7 +63,10 @@ fn the_reference_scores_one_and_a_shorter_slice_more() {
     let page = lab.out(&["score", "desk.score.toml", "--policy", "rr:quantum=1ms", "--export", "score.csv"]);
     let line = page.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(line.starts_with("rr:quantum=1ms scores ") && line.contains("where rr:quantum=10ms scores 1"), "{page}");
-    assert!(fs::read_to_string(lab.path("score.csv")).unwrap().contains("Score,roles.click.response_ns.mean,score,"));
+    let rows = fs::read_to_string(lab.path("score.csv")).unwrap();
+    assert!(rows.starts_with("table,part,scenario,metric,weight,score,value,reference,times better,note\n"), "{rows}");
+    assert!(rows.contains("\nScore,roles.click.response_ns.mean,,,"), "{rows}");
+    assert!(rows.contains("\nanswer,") && rows.contains("rr:quantum=1ms scores "), "{rows}");
 }
 
 #[test]

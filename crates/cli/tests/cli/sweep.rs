@@ -42,7 +42,8 @@ fn a_sweep_becomes_a_table_and_goes_on_where_it_was() {
     assert_eq!(lab.out(&["sweep", "sweep.toml", "--plan"]), "sweep: what quanta do\n12 runs\n");
     let table = || {
         let output = lab.run(&["sweep", "sweep.toml", "-o", "table"]);
-        assert_eq!((output.code, output.out.as_str()), (Some(0), ""), "{}", output.err);
+        assert_eq!(output.code, Some(0), "{}", output.err);
+        assert!(output.out.starts_with("policy  runs  failed\nrr "), "{}", output.out);
         output.err
     };
     assert_eq!(table(), "12 runs in table: 12 new, 0 from before\n");
@@ -64,6 +65,31 @@ fn what_can_be_run_of_a_sweep_is_run() {
     lab.write("sweep.toml", SWEEP.replace("\"rr\"", "\"kernel\"").replace("\"policy.quantum\"", "# "));
     assert_eq!(lab.run(&["sweep", "sweep.toml", "-o", "none"]).code, Some(2));
     assert!(!lab.path("none").exists());
+}
+
+/// A policy that never works costs its own runs, and the end says so.
+#[test]
+fn a_policy_that_fails_in_all_runs_is_no_success() {
+    let lab = lab();
+    lab.policy("gives_up.bpf.c");
+    let text = SWEEP.replace("\"rr\"", "[\"rr\", \"gives_up.bpf.c\"]").replace("\"policy.quantum\"", "# ");
+    lab.write("sweep.toml", text);
+    let args = ["sweep", "sweep.toml", "-o", "table", "--quiet"];
+    let output = lab.run(&[&args[..], &["--export", "s.md", "--export", "s.csv"]].concat());
+    assert_eq!(output.code, Some(1), "{}{}", output.out, output.err);
+    let reason = "- gives_up.bpf.c: 6 of 6 runs failed: ";
+    assert!(
+        output.out.contains(reason) && output.err.contains("all 6 runs under gives_up.bpf.c failed: "),
+        "{output:?}"
+    );
+    let read = |name: &str| fs::read_to_string(lab.path(name)).unwrap();
+    assert!(read("s.md").contains("\n## Failures\n\n- gives_up.bpf.c: 6 of 6 runs failed: "), "{}", read("s.md"));
+    let csv = read("s.csv");
+    assert!(csv.starts_with("table,policy,role,task.worker.count,runs,failed,"), "{csv}");
+    assert!(csv.contains("\nRuns,gives_up.bpf.c,,,6,6,") && csv.contains("\nMeans,rr,worker,3,,,"), "{csv}");
+    let told: serde_json::Value = serde_json::from_str(&lab.run(&[&args[..], &["--json"]].concat()).out).unwrap();
+    assert_eq!((&told["schema"], &told["policies"][1]["failed"]), (&"schedlab.sweep/1".into(), &6.into()));
+    assert_eq!(told["policies"][1]["failures"][0]["runs"], 6);
 }
 
 #[test]

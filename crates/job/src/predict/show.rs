@@ -4,37 +4,63 @@ use super::{Cell, Checked, Estimate, Figure, Predicted, Prediction, percent};
 use schedlab_infer::{Report, Weight};
 use schedlab_model::count::counted;
 use schedlab_model::time::Time;
+use schedlab_report::export::{Failed, Findings};
 use schedlab_report::{Column, Percent, Style, Table, Times, wrap};
 use serde_json::{Value, json};
+
+/// What the ends of a prediction's intervals are.
+const INTERVAL: &str = "From and to: a 90 % bootstrap interval, widened by the error of the self-check.";
 
 impl Prediction {
     /// As a page for a terminal.
     pub fn show(&self, style: Style) -> String {
         let prediction = self;
-        let Report { name, length_ns, cpus, policy, .. } = &prediction.report;
-        let mut page =
-            wrap("", 0, &format!("{name}: {} recorded on {} under {policy}", Time(*length_ns), counted(*cpus, "CPU")));
+        let mut page = wrap("", 0, &self.subject());
         page += "\n";
-        page +=
-            &wrap("", 0, &format!("Self-check: the model under {} compared with the recording", prediction.baseline));
+        page += &wrap("", 0, &self.basis());
         page += &checked(&prediction.checked).show(style);
         if !prediction.cells.is_empty() {
             page += "\n";
             page += &predicted(&prediction.cells).show(style);
-            page += "\nFrom and to: a 90 % bootstrap interval, widened by the error of the self-check.\n";
+            page += &format!("\n{INTERVAL}\n");
             page += &failures(&prediction.cells);
         }
-        for doubt in &prediction.report.doubts {
-            let first = if doubt.weight == Weight::Refusal { "Refused, " } else { "Note, " };
-            page += &wrap("", 0, &format!("{first}{}: {}.", doubt.code, doubt.what));
-        }
-        page
+        page + &self.doubts().map(|doubt| wrap("", 0, &doubt)).collect::<String>()
     }
 
-    /// The tables of the page, each with its title.
-    pub fn tables(&self) -> Vec<(&'static str, Table)> {
+    /// What was recorded.
+    fn subject(&self) -> String {
+        let Report { name, length_ns, cpus, policy, .. } = &self.report;
+        format!("{name}: {} recorded on {} under {policy}", Time(*length_ns), counted(*cpus, "CPU"))
+    }
+
+    /// What the self-check compares.
+    fn basis(&self) -> String {
+        format!("Self-check: the model under {} compared with the recording", self.baseline)
+    }
+
+    /// What makes the model doubtful, a sentence each.
+    fn doubts(&self) -> impl Iterator<Item = String> {
+        self.report.doubts.iter().map(|doubt| {
+            let first = if doubt.weight == Weight::Refusal { "Refused, " } else { "Note, " };
+            format!("{first}{}: {}.", doubt.code, doubt.what)
+        })
+    }
+
+    /// Everything that files have of it.
+    pub fn findings(&self) -> Findings {
         let predicted = (!self.cells.is_empty()).then(|| ("Prediction", predicted(&self.cells)));
-        [("Self-check", checked(&self.checked))].into_iter().chain(predicted).collect()
+        let interval = predicted.is_some().then(|| INTERVAL.to_string());
+        let failed = |cell: &Cell| {
+            let labels = vec![("policy", cell.policy.clone()), ("CPUs", cell.cpus.to_string())];
+            Some(Failed { labels, why: cell.failure.clone()? })
+        };
+        Findings {
+            answer: [self.subject(), self.basis()].into_iter().chain(interval).collect(),
+            cautions: self.doubts().collect(),
+            failures: self.cells.iter().filter_map(failed).collect(),
+            ..Findings::of([("Self-check", checked(&self.checked))].into_iter().chain(predicted))
+        }
     }
 
     /// Why nothing is predicted, if nothing is.
@@ -77,13 +103,17 @@ impl Prediction {
 }
 
 fn checked(all: &[Checked]) -> Table {
-    let time = |checked: &Checked, value: f64| number(checked.figure, value);
+    let values = |head: &str, key: &str, of: fn(&Checked) -> f64| {
+        let shown = all.iter().map(|checked| number(checked.figure, of(checked)));
+        Column::numbers(head, shown).exactly(key, all.iter().map(|checked| Some(of(checked))))
+    };
+    let off = Column::numbers("off", all.iter().map(|checked| percent(checked.error())));
     Table::new([
         Column::words("role", all.iter().map(|checked| checked.role.clone())),
-        Column::words("figure", all.iter().map(|checked| checked.figure.words().into())),
-        Column::numbers("recorded", all.iter().map(|checked| time(checked, checked.recorded))),
-        Column::numbers("model", all.iter().map(|checked| time(checked, checked.modelled))),
-        Column::numbers("off", all.iter().map(|checked| percent(checked.error()))),
+        figures(all.iter().map(|checked| checked.figure)),
+        values("recorded", "recorded", |checked| checked.recorded),
+        values("model", "modelled", |checked| checked.modelled),
+        off.exactly("error", all.iter().map(|checked| Some(checked.error()))),
     ])
 }
 
@@ -95,9 +125,11 @@ fn predicted(cells: &[Cell]) -> Table {
     };
     let rows: Vec<(&Cell, Option<Predicted>)> =
         cells.iter().flat_map(|cell| rows_of(cell).into_iter().map(move |predicted| (cell, predicted))).collect();
-    let value = |of: fn(&Estimate) -> f64| {
+    let values = |head: &str, key: &str, of: fn(&Estimate) -> f64| {
         let shown = |predicted: &Predicted| number(predicted.figure, of(&predicted.estimate));
-        rows.iter().map(|(_, predicted)| predicted.as_ref().map_or("-".into(), shown)).collect::<Vec<_>>()
+        let shown = rows.iter().map(|(_, predicted)| predicted.as_ref().map_or("-".into(), shown));
+        let exact = rows.iter().map(|(_, predicted)| Some(of(&predicted.as_ref()?.estimate)));
+        Column::numbers(head, shown).exactly(key, exact)
     };
     let words = |of: fn(&Predicted) -> String, absent: fn(&Cell) -> &'static str| {
         let word = move |(cell, predicted): &(&Cell, Option<Predicted>)| {
@@ -105,15 +137,16 @@ fn predicted(cells: &[Cell]) -> Table {
         };
         rows.iter().map(word).collect::<Vec<_>>()
     };
+    let keys = Column::words("figure", words(|predicted| predicted.figure.key().into(), |_| ""));
     let why = |cell: &Cell| if cell.failure.is_some() { "failed" } else { "nothing to compare" };
     Table::new([
         Column::words("policy", rows.iter().map(|(cell, _)| cell.policy.clone())),
         Column::numbers("CPUs", rows.iter().map(|(cell, _)| cell.cpus.to_string())),
         Column::words("role", words(|predicted| predicted.role.clone(), |_| "-")),
-        Column::words("figure", words(|predicted| predicted.figure.words().into(), why)),
-        Column::numbers("expected", value(|estimate| estimate.value)),
-        Column::numbers("from", value(|estimate| estimate.low)),
-        Column::numbers("to", value(|estimate| estimate.high)),
+        Column::words("figure", words(|predicted| predicted.figure.words().into(), why)).in_parts(vec![keys]),
+        values("expected", "value", |estimate| estimate.value),
+        values("from", "low", |estimate| estimate.low),
+        values("to", "high", |estimate| estimate.high),
     ])
 }
 
@@ -124,6 +157,12 @@ fn failures(cells: &[Cell]) -> String {
         Some(wrap("", 2, &format!("On {}: {failure}.", counted(cpus, "CPU"))))
     };
     cells.iter().filter_map(told).collect()
+}
+
+/// The figures of rows; for programs their names have the unit.
+fn figures(all: impl Iterator<Item = Figure> + Clone) -> Column {
+    let keys = Column::words("figure", all.clone().map(|figure| figure.key().into()));
+    Column::words("figure", all.map(|figure| figure.words().into())).in_parts(vec![keys])
 }
 
 /// A figure with its unit.
@@ -159,7 +198,13 @@ mod tests {
         for part in ["3.450 ms", "78.5 %", "12.0 per s"] {
             assert!(shown.contains(part), "{part}: {shown}");
         }
-        let failed = Cell { policy: "fcfs".into(), cpus: 1, figures: vec![], shape: Shape::default(), failure: Some("policy fcfs: no".into()) };
+        let failed = Cell {
+            policy: "fcfs".into(),
+            cpus: 1,
+            figures: vec![],
+            shape: Shape::default(),
+            failure: Some("policy fcfs: no".into()),
+        };
         let row = predicted(std::slice::from_ref(&failed)).show(Style::PLAIN);
         let last = row.lines().last().unwrap();
         assert!(last.starts_with("fcfs ") && last.contains("failed"), "{row}");

@@ -127,6 +127,12 @@ impl Conclusion {
         page + &self.alike().map_or(String::new(), |alike| wrap("", 0, &alike))
     }
 
+    /// All differences that are decided, the largest first, and what has no best.
+    pub(crate) fn points(&self) -> Vec<String> {
+        let decided = self.rankings.iter().filter(|ranking| ranking.is_decided());
+        decided.map(|ranking| ranking.words.clone()).chain(self.alike()).collect()
+    }
+
     /// The questions that have no best, each with the reason.
     fn alike(&self) -> Option<String> {
         let reason = |ranking: &Ranking| {

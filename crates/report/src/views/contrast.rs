@@ -1,5 +1,6 @@
 //! Two traces next to each other: whose waits changed, where, and why.
 
+use crate::export::Findings;
 use crate::{Column, Quantity, Style, Table, Times, wrap};
 use schedlab_model::names::Names;
 use schedlab_model::result::Interval;
@@ -45,6 +46,21 @@ impl Pair<'_> {
             }
         }
         page
+    }
+
+    /// Everything that files have of it.
+    pub fn findings(&self, cautions: &[String]) -> Findings {
+        let longest = |side: usize| {
+            let title = ["The longest waits before", "The longest waits after"][side];
+            self.worst_of(side).into_iter().map(move |line| format!("{title}: {line}"))
+        };
+        let more = Some(self.remainder()).filter(|more| !more.is_empty());
+        Findings {
+            answer: vec![self.answer(), self.basis()],
+            points: self.reasons().into_iter().chain(longest(0)).chain(longest(1)).collect(),
+            cautions: cautions.iter().cloned().chain(more).collect(),
+            ..Findings::of(self.tables())
+        }
     }
 
     /// In a sentence, what changed.
@@ -103,17 +119,20 @@ impl Pair<'_> {
     fn lengths(&self) -> Table {
         let rows = self.shown();
         let means = |side: usize| rows.iter().map(|row| row.mean_ns[side]).collect::<Vec<_>>();
-        let ratio = |value: &dyn Fn(&Interval) -> f64| {
-            let quantity = Quantity::with_decimals(2);
-            rows.iter().map(|row| quantity.show(row.ratio.as_ref().map(value))).collect::<Vec<_>>()
+        let ratio = |head: &str, value: &dyn Fn(&Interval) -> f64| {
+            let values: Vec<Option<f64>> = rows.iter().map(|row| row.ratio.as_ref().map(value)).collect();
+            let shown = values.iter().map(|value| Quantity::with_decimals(2).show(*value)).collect::<Vec<_>>();
+            Column::numbers(head, shown)
+                .under("after over before")
+                .exactly(&format!("{head} after over before"), values)
         };
         Table::new([
             self.programs(),
             Column::times("before", means(0)).under("mean wait"),
             Column::times("after", means(1)).under("mean wait"),
-            Column::numbers("ratio", ratio(&|interval| interval.estimate)).under("after over before"),
-            Column::numbers("from", ratio(&|interval| interval.low)).under("after over before"),
-            Column::numbers("to", ratio(&|interval| interval.high)).under("after over before"),
+            ratio("ratio", &|interval| interval.estimate),
+            ratio("from", &|interval| interval.low),
+            ratio("to", &|interval| interval.high),
             Column::words("change", rows.iter().map(|row| verdict(row).to_string())),
         ])
     }
@@ -121,13 +140,16 @@ impl Pair<'_> {
     fn amounts(&self) -> Table {
         let rows = self.shown();
         let per_second = Quantity::with_decimals(1);
-        let numbers =
-            |side: usize| rows.iter().map(|row| per_second.show(Some(row.waits_per_s[side]))).collect::<Vec<_>>();
+        let numbers = |head: &str, side: usize| {
+            let values: Vec<Option<f64>> = rows.iter().map(|row| Some(row.waits_per_s[side])).collect();
+            let shown = values.iter().map(|value| per_second.show(*value)).collect::<Vec<_>>();
+            Column::numbers(head, shown).under("waits per s").exactly(&format!("waits per s {head}"), values)
+        };
         let waited = |side: usize| rows.iter().map(|row| Some(row.waited_per_s[side])).collect::<Vec<_>>();
         Table::new([
             self.programs(),
-            Column::numbers("before", numbers(0)).under("waits per s"),
-            Column::numbers("after", numbers(1)).under("waits per s"),
+            numbers("before", 0),
+            numbers("after", 1),
             Column::times("before", waited(0)).under("waited per s"),
             Column::times("after", waited(1)).under("waited per s"),
         ])

@@ -65,7 +65,7 @@ pub fn show(
         }
         Form::Nothing => {}
     }
-    export::write(exports, |_| pair.tables().into_iter().collect())?;
+    export::write(exports, &pair.findings(&cautions))?;
     let Some(file) = report else { return Ok(()) };
     let facts = [0, 1].map(|side: usize| (["before", "after"][side].to_string(), sides[side].title()));
     let provenance = Provenance { facts: facts.into(), commands: vec![page::command()], ..Provenance::default() };
