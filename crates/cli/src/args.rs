@@ -8,6 +8,7 @@ mod overhead;
 pub mod paths;
 mod quota;
 mod report;
+mod schema;
 mod score;
 mod search;
 mod shell;
@@ -22,9 +23,10 @@ pub use model::{ModelArgs, PredictArgs};
 pub use overhead::{OverheadArgs, TaskKind};
 pub use quota::QuotaArgs;
 pub use report::{PageFormat, ReportArgs};
+pub use schema::{SchemaArgs, SchemaName};
 pub use score::{ScoreArgs, TuneArgs};
 pub use search::SearchArgs;
-pub use shell::{CompletionsArgs, ManArgs};
+pub use shell::{CompletionsArgs, ManArgs, Shell};
 pub use study::{StudyArgs, StudyCommand};
 pub use sweep::SweepArgs;
 pub use trace::{LatencyArgs, QueueArgs, StatusArgs, TimelineArgs, TraceArgs, View, WhichArgs};
@@ -156,6 +158,9 @@ pub enum VmCommand {
         /// Fetch this one into the cache and print its path
         #[arg(long, value_name = "KERNEL")]
         fetch: Option<String>,
+        /// Print JSON
+        #[arg(long, conflicts_with = "fetch")]
+        json: bool,
     },
 }
 
@@ -196,7 +201,7 @@ pub struct CompareArgs {
     /// Repeat all runs, and ignore the cache
     #[arg(long)]
     pub fresh: bool,
-    /// Also write the tables into a file: .md (Markdown) or .csv; may be repeated
+    /// Also write the answer, all tables and all cautions into a file: .md (Markdown) or .csv; may be repeated
     #[arg(long, value_name = "FILE", value_parser = read_export)]
     pub export: Vec<(Form, PathBuf)>,
     /// Flags of all runs.
@@ -397,6 +402,9 @@ pub struct ScenariosArgs {
     /// Write the drawn scenarios into this folder, one file each
     #[arg(long, value_name = "FOLDER", requires = "family", conflicts_with = "name")]
     pub write: Option<PathBuf>,
+    /// Print the list as JSON
+    #[arg(long, conflicts_with_all = ["name", "family"])]
+    pub json: bool,
     /// More commands.
     #[command(subcommand)]
     pub command: Option<ScenariosCommand>,
@@ -428,36 +436,6 @@ pub enum ScenariosCommand {
         /// A scenario file, or the name of a shipped one
         scenario: String,
     },
-}
-
-/// What `schema` takes.
-#[derive(Debug, clap::Args)]
-pub struct SchemaArgs {
-    /// What to describe
-    pub of: SchemaName,
-}
-
-/// Things with a schema.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum SchemaName {
-    /// A scenario file, read as JSON
-    Scenario,
-    /// A study file, read as JSON
-    Study,
-    /// A sweep file, read as JSON
-    Sweep,
-    /// What `run --json` prints
-    Result,
-    /// What `run --json --runs N` prints
-    Runs,
-    /// What `compare --json` prints
-    Comparison,
-    /// What `quota --json` prints
-    Quota,
-    /// What `agreement --json` prints
-    Agreement,
-    /// Not a schema: the list of all metrics with path, unit, meaning and source
-    Metrics,
 }
 
 /// What `calibrate` takes.
@@ -508,6 +486,9 @@ pub struct RecordArgs {
     /// Memory between the kernel and schedlab, as in 64MiB; use more if events were lost
     #[arg(long, value_name = "SIZE", default_value = Ring::DEFAULT, value_parser = Ring::from_str)]
     pub ring: Ring,
+    /// Print JSON, as `run --json` does
+    #[arg(long)]
+    pub json: bool,
     /// The command to record, with all its descendants; without one, record the whole machine
     #[arg(last = true)]
     pub command: Vec<OsString>,
@@ -530,6 +511,9 @@ pub struct ImportArgs {
     /// Also print the events that were skipped because they do not concern scheduling
     #[arg(long)]
     pub passed_over: bool,
+    /// Print JSON, as `run --json` does
+    #[arg(long, conflicts_with = "passed_over")]
+    pub json: bool,
 }
 
 impl ImportArgs {
@@ -555,4 +539,7 @@ pub struct LoadArgs {
     /// Stop after this time, as in 500ms, and not only with Ctrl-C or SIGTERM; a plain number is in seconds
     #[arg(long, value_name = "TIME", value_parser = read_seconds)]
     pub seconds: Option<Duration>,
+    /// Print JSON at the end, instead of a line each second
+    #[arg(long)]
+    pub json: bool,
 }

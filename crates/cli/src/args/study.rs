@@ -12,7 +12,7 @@ pub struct StudyArgs {
     /// A shipped study, a file, or - for standard input; with `:QUESTION` after it, this question alone
     pub study: Option<String>,
     /// List its questions and how many of their runs are in the cache, without running any
-    #[arg(long, requires = "study", conflicts_with_all = ["output", "report", "export", "json", "fresh"])]
+    #[arg(long, requires = "study", conflicts_with_all = ["output", "report", "export", "fresh"])]
     pub questions: bool,
     /// A smaller version: shorter runs, fewer values, simulated time only where the study says so
     #[arg(long)]
@@ -29,10 +29,10 @@ pub struct StudyArgs {
     /// Also write a self-contained page with charts and tables
     #[arg(long, value_name = "FILE.html", value_parser = paths::page())]
     pub report: Option<PathBuf>,
-    /// Also write the tables and the published values into a file: .md (Markdown) or .csv; may be repeated
+    /// Also write the answer, all tables and all cautions into a file: .md (Markdown) or .csv; may be repeated
     #[arg(long, value_name = "FILE", value_parser = read_export)]
     pub export: Vec<(Form, PathBuf)>,
-    /// Print the values as JSON
+    /// Print JSON: the values, or the list of studies or questions
     #[arg(long)]
     pub json: bool,
     /// Repeat all runs, and ignore the cache
@@ -53,7 +53,11 @@ pub struct StudyArgs {
 #[derive(Debug, Subcommand)]
 pub enum StudyCommand {
     /// List the shipped studies
-    List,
+    List {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Print the file of a shipped study, to copy and change
     Show {
         /// Its name

@@ -16,6 +16,7 @@ use std::path::Path;
 /// What is printed.
 #[derive(Serialize)]
 struct Page {
+    schema: &'static str,
     machine: String,
     loads: Vec<Calibration>,
     /// For each load how far work is off.
@@ -34,7 +35,7 @@ pub fn run(args: CalibrateArgs) -> Result<(), Failure> {
     let asked = algorithms.iter().filter(|_| args.verify);
     let verified = asked.map(|load| verified(*load).map_err(failed)).collect::<Result<_, _>>()?;
     let costs = costs()?;
-    let page = Page { machine: fingerprint(), loads, verified, costs };
+    let page = Page { schema: "schedlab.calibration/1", machine: fingerprint(), loads, verified, costs };
     let printed = if args.json { output::print_json(&page) } else { output::print(&show(&page)) };
     failure::all([printed, args.machine.map_or(Ok(()), |path| save(&path, &page))])
 }

@@ -15,7 +15,7 @@ pub fn run(args: &ImportArgs) -> Result<(), Failure> {
     args.output.as_ref().map_or(Ok(()), |output| files::check_traces(&[output]))?;
     let imported = schedlab_venue::import(&place, &trace, role_by)?;
     let passed = args.passed_over.then(|| imported.wholeness.passed.clone());
-    let printed = record::print(imported, &trace, Channel::Output);
+    let printed = record::print(imported, &trace, args.json, Channel::Output);
     let told = passed.map_or(Ok(()), |passed| tell(&passed));
     failure::all([printed, told])
 }

@@ -22,14 +22,18 @@ pub fn run(args: &RecordArgs) -> Result<(), Failure> {
     let ended = recording.ended;
     // What the command prints is its own, also where a pipe takes it.
     let channel = if args.command.is_empty() { Channel::Output } else { Channel::Error };
-    let printed = print(recording, &args.output, channel);
+    let printed = print(recording, &args.output, args.json, channel);
     let interrupted = if monitor.is_stopped() { Err(Failure::Interrupted) } else { Ok(()) };
     let ended = if args.command.is_empty() { Ok(()) } else { pass_on(ended) };
     failure::all([printed, interrupted, ended])
 }
 
-/// The page of a recording, and where its trace is, or why there is none.
-pub fn print(recording: Recording, trace: &Path, channel: Channel) -> Result<(), Failure> {
+/// The page of a recording, and where its trace is, or why there is none; as JSON the result alone, on standard output.
+pub fn print(recording: Recording, trace: &Path, as_json: bool, channel: Channel) -> Result<(), Failure> {
+    if as_json {
+        let written = recording.unwritten.map_or(Ok(()), |error| Err(error.into()));
+        return failure::all([output::print_json(&recording.result), written]);
+    }
     let page = page(&recording, channel.style());
     match recording.unwritten {
         None => channel.print(&format!("{page}\nThe trace is in {}.\n", trace.display())),

@@ -10,6 +10,7 @@ use schedlab_catalogue::families::{self, Address};
 use schedlab_model::rtapp;
 use schedlab_model::scenario::{Scenario, read_text};
 use schedlab_report::wrap;
+use serde_json::{Value, json};
 use std::path::Path;
 
 /// The width of the column of names.
@@ -27,6 +28,7 @@ pub fn run(args: ScenariosArgs) -> Result<(), Failure> {
             None => shipped(name),
         },
         (None, None, Some(family)) => draw(family, &args),
+        (None, None, None) if args.json => output::print_json(&object()?),
         (None, None, None) => list(),
     }
 }
@@ -38,6 +40,16 @@ fn shipped(name: &str) -> Result<(), Failure> {
         super::is_shipped_name(name, "scenario")?;
     }
     output::print_document(found?.text)
+}
+
+fn object() -> Result<Value, Failure> {
+    let shipped = |shipped: &catalogue::Shipped| -> Result<Value, Failure> {
+        Ok(json!({ "name": shipped.name, "about": Scenario::parse(shipped.text, shipped.name)?.about }))
+    };
+    let shipped: Vec<Value> = catalogue::scenarios().iter().map(shipped).collect::<Result<_, Failure>>()?;
+    let family = |family: &families::Family| json!({ "name": family.name, "about": family.about });
+    let families: Vec<Value> = families::all().iter().map(family).collect();
+    Ok(json!({ "schema": "schedlab.scenarios/1", "shipped": shipped, "families": families }))
 }
 
 fn list() -> Result<(), Failure> {

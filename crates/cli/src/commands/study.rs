@@ -13,7 +13,7 @@ use schedlab_model::count::numbered;
 use schedlab_report::wrap;
 use schedlab_study::{CaseOutcome, Counts, Experiment, Page, Study, Variant, carry_out};
 use schedlab_venue::Monitor;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -31,12 +31,14 @@ pub fn run(args: StudyArgs) -> Result<(), Failure> {
             let question = question.map(|id| study.question_numbered(id)).transpose().map_err(Failure::Input)?;
             let variant = Variant { quick: args.quick, seed: args.seed, seeds: args.seeds, question };
             if args.questions {
-                list_questions(&study, &file, variant)
+                list_questions(&study, &file, variant, args.json)
             } else {
                 carry_out_study(&args, &study, &file, variant)
             }
         }
-        (Some(StudyCommand::List) | None, _) => list(),
+        (Some(StudyCommand::List { json: true }), _) => output::print_json(&studies()?),
+        (None, None) if args.json => output::print_json(&studies()?),
+        (Some(StudyCommand::List { json: false }) | None, _) => list(),
     }
 }
 
@@ -47,6 +49,14 @@ fn show(name: &str) -> Result<(), Failure> {
         super::is_shipped_name(name, "study")?;
     }
     output::print_document(found?.text)
+}
+
+fn studies() -> Result<Value, Failure> {
+    let study = |Shipped { name, text }: &Shipped| -> Result<Value, Failure> {
+        Ok(json!({ "name": name, "title": Study::parse(text, name)?.title }))
+    };
+    let studies: Vec<Value> = catalogue::studies().iter().map(study).collect::<Result<_, Failure>>()?;
+    Ok(json!({ "schema": "schedlab.studies/1", "studies": studies }))
 }
 
 fn list() -> Result<(), Failure> {
@@ -68,11 +78,11 @@ pub fn of_question(study: &str) -> (&str, Option<&str>) {
 }
 
 /// The questions of a study, each with what its kept runs say, or how many of its runs are kept.
-fn list_questions(study: &Study, file: &StudyFile, variant: Variant) -> Result<(), Failure> {
+fn list_questions(study: &Study, file: &StudyFile, variant: Variant, as_json: bool) -> Result<(), Failure> {
     let cache = kept::cache(false, true);
     let monitor = Monitor::default();
     let runner = Runner::new(cache.as_ref(), threads(None), &monitor);
-    let mut text = String::new();
+    let (mut text, mut questions) = (String::new(), Vec::new());
     for (number, question) in study.questions.iter().enumerate() {
         if variant.question.is_some_and(|only| only != number) {
             continue;
@@ -80,16 +90,25 @@ fn list_questions(study: &Study, file: &StudyFile, variant: Variant) -> Result<(
         let variant = Variant { question: Some(number), ..variant };
         let experiment =
             Experiment::plan(study, (&file.text, &file.origin), variant, &file.folder, &|name| file.scenario(name))?;
+        let (runs, kept) = kept_runs(&experiment, &runner);
+        let state = state(study, &experiment, &runner, (runs, kept));
         text += &wrap(&format!("{:<NAMES$}", question.id), NAMES, &question.asks);
-        text += &wrap(&" ".repeat(NAMES), NAMES, &state(study, &experiment, &runner));
+        text += &wrap(&" ".repeat(NAMES), NAMES, &state);
+        let (id, asks) = (&question.id, &question.asks);
+        questions.push(json!({ "id": id, "asks": asks, "runs": runs, "kept": kept, "state": state }));
     }
-    output::print(&text)
+    let object = json!({ "schema": "schedlab.questions/1", "study": study.name, "questions": questions });
+    if as_json { output::print_json(&object) } else { output::print(&text) }
+}
+
+/// How many runs the only question of an experiment takes, and how many of them are kept.
+fn kept_runs(experiment: &Experiment, runner: &Runner) -> (usize, usize) {
+    let cases = experiment.cases.iter().flat_map(|case| std::iter::once(&case.runs).chain(&case.further));
+    cases.fold((0, 0), |(all, kept), case| (all + case.seeds.len(), kept + runner.kept(case)))
 }
 
 /// What is known of the only question of an experiment.
-fn state(study: &Study, experiment: &Experiment, runner: &Runner) -> String {
-    let cases = || experiment.cases.iter().flat_map(|case| std::iter::once(&case.runs).chain(&case.further));
-    let (all, kept) = cases().fold((0, 0), |(all, kept), case| (all + case.seeds.len(), kept + runner.kept(case)));
+fn state(study: &Study, experiment: &Experiment, runner: &Runner, (all, kept): (usize, usize)) -> String {
     if kept < all {
         return format!("{kept} of {all} runs are kept");
     }

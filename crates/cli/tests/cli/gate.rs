@@ -168,6 +168,8 @@ fn ten_revisions_with_one_that_is_three_percent_worse() {
     let files = ["--export", "b.md", "--export", "b.csv"];
     let args = ["bisect", revisions[0].as_str(), "HEAD", "mine.gate.toml", "--json", "--quiet"];
     let json = repository.0.json(&[&args[..], &files].concat());
+    repository.0.assert_described("bisect", &json);
+    repository.0.assert_described("gate", &json["report"]);
     for file in ["b.md", "b.csv"] {
         let text = std::fs::read_to_string(repository.0.path(file)).unwrap();
         assert!(text.contains(" is the first bad commit: "), "{text}");

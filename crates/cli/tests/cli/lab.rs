@@ -163,7 +163,31 @@ impl Lab {
         output.out
     }
 
+    /// Whether a value is as its schema says, with no other key in it.
+    pub fn assert_described(&self, name: &str, value: &serde_json::Value) {
+        let mut schema = self.json(&["schema", name]);
+        refuse_unknown(&mut schema);
+        let validator = jsonschema::validator_for(&schema).unwrap();
+        validator
+            .validate(value)
+            .unwrap_or_else(|error| panic!("{name}: {}: {error}\n{value:#}", error.instance_path()));
+    }
+
     pub fn json(&self, args: &[&str]) -> serde_json::Value {
         serde_json::from_str(&self.out(args)).unwrap()
+    }
+}
+
+/// Objects of a schema have no keys but those that it describes.
+fn refuse_unknown(schema: &mut serde_json::Value) {
+    match schema {
+        serde_json::Value::Array(list) => list.iter_mut().for_each(refuse_unknown),
+        serde_json::Value::Object(object) => {
+            object.values_mut().for_each(refuse_unknown);
+            if object.get("properties").is_some_and(serde_json::Value::is_object) {
+                object.entry("additionalProperties").or_insert(false.into());
+            }
+        }
+        _ => {}
     }
 }

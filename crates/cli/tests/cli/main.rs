@@ -30,6 +30,7 @@ mod record;
 mod recordings;
 mod report;
 mod runs;
+mod schemas;
 mod score;
 mod search;
 #[path = "../../../../tests/skip.rs"]

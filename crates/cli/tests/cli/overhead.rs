@@ -28,6 +28,8 @@ fn values(lab: &Lab, more: &[&str], code: i32) -> serde_json::Value {
 fn what_is_not_told_is_refused_after_as_many_blocks_as_are_allowed() {
     let lab = Lab::new();
     let page = values(&lab, &["--blocks", "2", "--most-blocks", "4"], 3);
+    assert_eq!(page["schema"], "schedlab.study/1");
+    lab.assert_described("overhead", &page);
     let question = &page["questions"][0];
     assert_eq!(question["refused"], 2);
     let refused = question["statements"][0].as_str().unwrap();

@@ -170,6 +170,8 @@ fn studies_of_several_runs_see_means() {
     );
     lab.write("means.toml", study);
     let page = lab.json(&["study", "means.toml", "--json", "--quiet"]);
+    assert_eq!(page["schema"], "schedlab.study/1");
+    lab.assert_described("study-result", &page);
     let cells = page["questions"][0]["tables"][0]["rows"][0]["cells"].as_array().unwrap();
     for (path, cell) in metrics.iter().zip(cells) {
         let parts: Vec<&Value> = each.iter().map(|run| &run["roles"][0]).collect();

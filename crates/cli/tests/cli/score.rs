@@ -58,6 +58,7 @@ fn the_reference_scores_one_and_a_shorter_slice_more() {
     let [low, high] = [0, 1].map(|end| short["interval"][end].as_f64().unwrap());
     assert!(low <= short["score"].as_f64().unwrap() && short["score"].as_f64().unwrap() <= high);
     // The same bytes, whatever ran at once.
+    lab.assert_described("score", &score("rr:quantum=1ms"));
     let args = |threads| ["score", "desk.score.toml", "--policy", "mlfq", "--json", "--held-out", "--threads", threads];
     assert_eq!(lab.out(&args("1")), lab.out(&args("2")));
     let page = lab.out(&["score", "desk.score.toml", "--policy", "rr:quantum=1ms", "--export", "score.csv"]);
@@ -136,6 +137,7 @@ fn tuning_finds_the_short_slice_and_checks_it_elsewhere() {
         format!("{SCORE}\n[tune]\nquantum = {{ from = \"200us\", to = \"1s\", scale = \"log\" }}\n"),
     );
     let tuned = tune(&["--threads", "1", "-o", "rr.json"]);
+    lab.assert_described("tune", &tuned);
     let answer = &tuned["answer"];
     assert_eq!((tuned["trials"].as_array().unwrap().len(), answer["verdict"].as_str()), (24, Some("better")));
     let policy = answer["policy"].as_str().unwrap();

@@ -90,6 +90,7 @@ fn a_policy_that_fails_in_all_runs_is_no_success() {
     let told: serde_json::Value = serde_json::from_str(&lab.run(&[&args[..], &["--json"]].concat()).out).unwrap();
     assert_eq!((&told["schema"], &told["policies"][1]["failed"]), (&"schedlab.sweep/1".into(), &6.into()));
     assert_eq!(told["policies"][1]["failures"][0]["runs"], 6);
+    lab.assert_described("sweep-result", &told);
 }
 
 #[test]

@@ -15,6 +15,10 @@ use std::path::Path;
 /// Prints the picture, or writes the trace in another form.
 pub fn run(source: &Source, args: &TimelineArgs, as_json: bool) -> Result<(), Failure> {
     if let Some(path) = &args.output {
+        if as_json {
+            let why = "--json prints the timeline and --output writes the trace: give one of them";
+            return Err(Failure::Input(why.into()));
+        }
         return convert(source, path);
     }
     let selection = source.selection(&args.which)?;
