@@ -1,5 +1,7 @@
 //! `schedlab completions` and `schedlab man`: both made from the flags.
 
+mod names;
+
 use crate::args::{self, CompletionsArgs, ManArgs};
 use crate::failure::Failure;
 use crate::{files, output};
@@ -13,9 +15,7 @@ const SYNOPSIS: &str = ".SH SYNOPSIS\n";
 
 /// Prints the completions of a shell.
 pub fn completions(args: &CompletionsArgs) -> Result<(), Failure> {
-    let mut text = Vec::new();
-    clap_complete::generate(args.shell.generator(), &mut args::command(), "schedlab", &mut text);
-    output::print_document(&String::from_utf8_lossy(&text))
+    output::print_document(&names::completions(args.shell, args::command()))
 }
 
 /// Prints the manual page of the program or of a command, or writes one page for each command.

@@ -40,6 +40,36 @@ fn completions_and_manual_pages_are_made_from_the_flags() {
     }
 }
 
+/// Bash completes shipped names, and files where the program takes them.
+#[test]
+fn bash_completes_names_and_files() {
+    let lab = Lab::with_small();
+    lab.write("script", lab.out(&["completions", "bash"]));
+    lab.write("mlfq-mine.bpf.c", "");
+    let completed = |words: &[&str]| {
+        let (last, before) = (words[words.len() - 1], words[words.len() - 2]);
+        let all = words.iter().map(|word| format!("'{word}'")).collect::<Vec<_>>().join(" ");
+        let line = format!(
+            ". ./script; COMP_WORDS=(schedlab {all}); COMP_CWORD={}; _schedlab schedlab '{last}' '{before}'; \
+             printf '%s\\n' \"${{COMPREPLY[@]}}\"",
+            words.len()
+        );
+        let output = std::process::Command::new("bash").args(["-c", &line]).current_dir(lab.path("")).output().unwrap();
+        assert!(output.stderr.is_empty(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+        let mut offered: Vec<String> = String::from_utf8(output.stdout).unwrap().lines().map(str::to_string).collect();
+        offered.sort();
+        offered
+    };
+    assert_eq!(completed(&["run", "hea"]), ["heavy-load"]);
+    assert_eq!(completed(&["run", "smal"]), ["small.toml"]);
+    assert_eq!(completed(&["run", "heavy-load", "--policy", "mlf"]), ["mlfq", "mlfq-mine.bpf.c"]);
+    assert_eq!(completed(&["policies", "mlf"]), ["mlfq", "mlfq-mine.bpf.c"]);
+    assert_eq!(completed(&["policies", "new", "x", "--from", "mlf"]), ["mlfq"]);
+    assert_eq!(completed(&["scenarios", "--family", "lock"]), ["locks"]);
+    assert_eq!(completed(&["study", "show", "gp"]), ["gpos"]);
+    assert_eq!(completed(&["score", "desk.toml", "--conf"]), [""], "a hidden option is not offered");
+}
+
 #[test]
 fn man_prints_the_page_of_a_command() {
     let lab = Lab::new();
