@@ -78,6 +78,7 @@ fn the_comparison_is_json_too() {
     assert_eq!((&worst["task"], &worst["length_ns"]), (&"web/0".into(), &304_000.into()));
     assert_eq!(worst["had_the_cpu"][0], serde_json::json!({ "what": "hog/0", "ns": 304_000 }));
     assert_eq!(told["cautions"], serde_json::json!([]));
+    lab.assert_described("trace", &told);
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! The schemas of objects that commands put together from several parts. Tests hold what is printed against them.
 
-use super::words::{Key, any, document, key, list, map, maybe, number, object, one_of, or_null, text, truth, whole};
-use serde_json::{Value, json};
+use super::words::{
+    Key, any, document, key, list, map, maybe, number, object, one_of, or_null, pair, text, truth, whole,
+};
+use serde_json::Value;
 
 /// What `check --json` prints.
 pub fn check() -> Value {
@@ -97,14 +99,13 @@ pub fn policy() -> Value {
 }
 
 fn parameter() -> Value {
-    let range = json!({ "type": "array", "items": text(), "minItems": 2, "maxItems": 2 });
     object([
         key("name", "Its name.", text()),
         key("type", "Its type in C.", text()),
         key("about", "What it does.", text()),
         key("is_from_the_machine", "Whether its default is a fact about the machine.", truth()),
         maybe("default", "Its default.", text()),
-        maybe("range", "The smallest and the largest value.", range),
+        maybe("range", "The smallest and the largest value.", pair(text())),
         maybe("choices", "The words that it can be.", list(text())),
     ])
 }

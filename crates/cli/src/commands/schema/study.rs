@@ -1,6 +1,6 @@
 //! The schemas of what `study` prints.
 
-use super::words::{Key, document, key, list, maybe, number, object, one_of, or_null, text, truth, whole};
+use super::words::{Key, document, key, list, maybe, number, object, one_of, or_null, pair, text, truth, whole};
 use serde_json::{Value, json};
 
 /// What `study --json` and `overhead --json` print.
@@ -64,10 +64,6 @@ fn question() -> Value {
     ])
 }
 
-fn ends(content: Value) -> Value {
-    json!({ "type": "array", "items": content, "minItems": 2, "maxItems": 2 })
-}
-
 fn beside() -> Value {
     one_of(&["seeds", "small_changes", "runs"])
 }
@@ -83,7 +79,7 @@ fn table() -> Value {
         key("names", "One for each column of words.", list(text())),
         key("venue", "Where it was run.", text()),
         key("cells", "One for each column of numbers.", list(or_null(number()))),
-        maybe("ranges", "The smallest and the largest of each.", list(or_null(ends(number())))),
+        maybe("ranges", "The smallest and the largest of each.", list(or_null(pair(number())))),
         maybe("beside", "What differed there.", beside()),
     ]);
     object([
@@ -100,7 +96,7 @@ fn chart() -> Value {
         key("x", "Where across.", number()),
         maybe("name", "The same in words.", text()),
         key("y", "How high.", number()),
-        maybe("range", "The smallest and the largest.", ends(number())),
+        maybe("range", "The smallest and the largest.", pair(number())),
     ]);
     let series = object([
         key("label", "A policy, a role, a task or a CPU.", text()),
@@ -137,7 +133,7 @@ fn value() -> Value {
             maybe("own", "The study's own threshold or calculation.", text()),
             maybe("derivation", "Where that comes from.", text()),
             maybe("unverified", "Why the published value could not be checked.", text()),
-            key("allowed", "The smallest and the largest that hold.", ends(or_null(number()))),
+            key("allowed", "The smallest and the largest that hold.", pair(or_null(number()))),
             key("seen", "What was seen.", or_null(number())),
             key("predicted", "What an equation of the source says.", or_null(number())),
             key("firmness", "How often the verdict is the same.", or_null(firmness)),

@@ -1,12 +1,72 @@
 //! The schemas of the views of a trace.
 
 use super::printed::of_trace;
-use super::words::{Key, document, key, list, maybe, number, object, one_of, text, whole};
+use super::words::{Key, document, key, list, maybe, number, object, one_of, or_null, pair, text, truth, whole};
 use serde_json::{Value, json};
 
-/// One for each view.
-pub fn all() -> [Value; 5] {
-    [summary(), latency(), queue(), status(), timeline()]
+/// One for each view, and that of two traces.
+pub fn all() -> [Value; 6] {
+    [summary(), latency(), queue(), status(), timeline(), contrast()]
+}
+
+/// What `--against` prints. Of each pair the first is of the trace before.
+fn contrast() -> Value {
+    let part = |what: Value| list(object([key("what", "What had it.", what), key("ns", "For how long.", whole())]));
+    let wait = object([
+        key("task", "The task.", text()),
+        key("from_ns", "When the wait began.", whole()),
+        key("length_ns", "How long it was.", whole()),
+        key("cpu", "Where it began.", whole()),
+        maybe("ran_last_on", "The CPU on which the task had run.", whole()),
+        key("was_preempted", "Whether another task took the CPU.", truth()),
+        maybe("woken_by", "The task that woke it.", text()),
+        key("cpus", "The CPUs on whose run queues it was.", list(whole())),
+        key("had_the_cpu", "What had the CPU meanwhile.", part(text())),
+        key("idle_meanwhile", "The CPUs that idled meanwhile.", part(whole())),
+    ]);
+    document(
+        "schedlab.contrast/1",
+        "What `schedlab trace --against --json` prints",
+        [
+            key("titles", "What the traces are called.", pair(text())),
+            key("changes", "The programs, the largest change first.", list(change())),
+            key("blocks", "How many blocks each trace has.", pair(whole())),
+            key("block_ns", "How long a block is.", whole()),
+            key("lengths_ns", "How long each trace is.", pair(whole())),
+            key("level", "The level of each interval.", number()),
+            key("longest_waits", "The longest waits.", pair(list(wait))),
+            key("cautions", "What makes numbers doubtful.", list(text())),
+        ],
+    )
+}
+
+/// What changed for a program.
+fn change() -> Value {
+    let interval = || {
+        object([
+            key("estimate", "The estimate.", number()),
+            key("low", "The lower end.", number()),
+            key("high", "The upper end.", number()),
+            key("level", "The level.", number()),
+        ])
+    };
+    let shift = object([
+        key("what", "The CPU, or what had it.", text()),
+        key("before_ns_per_s", "Before.", number()),
+        key("after_ns_per_s", "After.", number()),
+    ]);
+    object([
+        key("name", "Its name.", text()),
+        key("waits_per_s", "How many waits there are.", pair(number())),
+        key("mean_ns", "Their mean; null where no task waited.", pair(or_null(number()))),
+        maybe("difference_ns", "The difference of the means.", interval()),
+        maybe("ratio", "After over before.", interval()),
+        maybe("is_firm", "Whether that is more than chance.", truth()),
+        key("waited_ns_per_s", "How long its tasks wait together.", pair(number())),
+        key("beside_idle_ns_per_s", "Of these, while a CPU idled.", pair(number())),
+        key("by_cpu", "Where the change is.", list(shift.clone())),
+        key("by_had", "What had the CPU meanwhile.", list(shift)),
+    ])
 }
 
 fn view(name: &str, keys: Vec<Key>) -> Value {

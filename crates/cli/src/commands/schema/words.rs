@@ -50,6 +50,11 @@ pub fn list(content: Value) -> Value {
     json!({ "type": "array", "items": content })
 }
 
+/// Two of these.
+pub fn pair(content: Value) -> Value {
+    json!({ "type": "array", "items": content, "minItems": 2, "maxItems": 2 })
+}
+
 /// This, or null where it is not known.
 pub fn or_null(content: Value) -> Value {
     json!({ "anyOf": [content, { "type": "null" }] })
