@@ -141,7 +141,10 @@ impl Prediction {
             id: "expected".into(),
             heading: "What to expect".into(),
             charts: charts.into_iter().flatten().filter(|_| !self.cells.is_empty()).collect(),
-            tables: self.tables().iter().skip(1).map(|(title, table)| TableView::of(title, table)).collect(),
+            tables: [TableView::of("Prediction", &show::predicted(&self.cells))]
+                .into_iter()
+                .filter(|_| !self.cells.is_empty())
+                .collect(),
             ..Section::default()
         }
     }
@@ -158,7 +161,7 @@ impl Prediction {
                 .distributions(("check-responses", "Response times of both", about), &shapes)
                 .into_iter()
                 .collect(),
-            tables: self.tables().iter().take(1).map(|(title, table)| TableView::of(title, table)).collect(),
+            tables: vec![TableView::of("Self-check", &show::checked(&self.checked))],
             ..Section::default()
         }
     }

@@ -102,7 +102,7 @@ impl Prediction {
     }
 }
 
-fn checked(all: &[Checked]) -> Table {
+pub(super) fn checked(all: &[Checked]) -> Table {
     let values = |head: &str, key: &str, of: fn(&Checked) -> f64| {
         let shown = all.iter().map(|checked| number(checked.figure, of(checked)));
         Column::numbers(head, shown).exactly(key, all.iter().map(|checked| Some(of(checked))))
@@ -117,7 +117,7 @@ fn checked(all: &[Checked]) -> Table {
     ])
 }
 
-fn predicted(cells: &[Cell]) -> Table {
+pub(super) fn predicted(cells: &[Cell]) -> Table {
     // Of a policy that failed there is a row too, without figures.
     let rows_of = |cell: &'_ Cell| match cell.figures.len() {
         0 => vec![None],
