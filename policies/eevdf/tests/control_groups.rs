@@ -60,15 +60,20 @@ fn used(seen: &Seen, seconds: f64) -> f64 {
     seen.groups[0].usage_ns as f64 / 1e9 / seconds / 2.0
 }
 
-/// A group's load goes with its task: alone with two hogs on two CPUs it has a third, wherever it is.
+/// A group's load goes with its task: alone with two hogs on two CPUs it has a third, wherever it is. When its task moves depends on
+/// the place of ticks in a slice, so this is the mean of four; 7.3's own scheduler gave it 0.345 in one run.
 #[test]
 fn a_group_weighs_as_much_after_its_task_moved() {
     for tables in [
         group("a", "") + &hogs("x", &within("a"), 1) + &hogs("y", "", 2),
         group("a", "") + &group("a/b", "") + &hogs("x", &within("a/b"), 1) + &hogs("y", "", 2),
     ] {
-        let used = used(&see(2, "6s", &tables, &[("version", V7_3)]), 6.0);
-        assert!((used - 0.333).abs() < 0.02, "{used}");
+        let used = [0, 1, 2, 3].map(|offset_ms| {
+            let machine = format!("cpus = 2\ntick = \"4ms\"\ntick_offset = \"{offset_ms}ms\"");
+            used(&control_groups::see_on("eevdf", &machine, "6s", &tables, &[("version", V7_3)]), 6.0)
+        });
+        let mean = used.iter().sum::<f64>() / 4.0;
+        assert!((mean - 0.333).abs() < 0.02, "{used:?}");
     }
 }
 

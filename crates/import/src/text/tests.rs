@@ -235,7 +235,7 @@ fn a_clock_that_counts_gives_counts_and_a_few_lines_out_of_order_are_sorted() {
     lines.swap(5, 6);
     let (sorted, records) = told((lines.join("\n") + "\n").as_bytes()).unwrap();
     assert_eq!(records, told(many.as_bytes()).unwrap().1);
-    assert!(sorted.missing[0].starts_with("the order of 1 lines"), "{:?}", sorted.missing);
+    assert!(sorted.missing[0].starts_with("the order of 1 line,"), "{:?}", sorted.missing);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use schedlab_html::{Document, Heard, Provenance, Section, TableView, distributio
 use schedlab_infer::{Report, Weight};
 use schedlab_model::count::counted;
 use schedlab_model::time::Time;
+use schedlab_report::with_minus;
 use serde_json::{Value, json};
 
 /// Which figures the chart at the top may show: the first that the recording has.
@@ -68,7 +69,7 @@ impl Prediction {
             [best.value, best.low, best.high, recorded].map(|value| show::number(figure, value));
         let change = match best.low <= recorded && recorded <= best.high {
             true => format!("the {was} of the recording are within that, so no change is certain"),
-            false => format!("{} from the {was} of the recording", percent(best.value / recorded - 1.0)),
+            false => format!("{} from the {was} of the recording", with_minus(&percent(best.value / recorded - 1.0))),
         };
         let words = figure.words();
         Some(format!(
@@ -84,7 +85,7 @@ impl Prediction {
             format!(
                 " Under {}, the scheduler of the recording, the model is off by {} at most ({} of {}).",
                 self.baseline,
-                percent(checked.error()),
+                with_minus(&percent(checked.error())),
                 checked.figure.words(),
                 checked.role
             )
@@ -302,8 +303,8 @@ mod tests {
     #[test]
     fn the_page_answers_with_the_best_policy_and_its_interval() {
         let page = prediction(0.9, Vec::new()).page("my app.parquet", Provenance::default());
-        let expected = "server: the best mean response is that under ule on 2 CPUs, 3.000 ms (2.700 ms to 3.300 ms); −25.0 % from the \
-                        4.000 ms of the recording.";
+        let expected = "server: the best mean response is that under ule on 2 CPUs, 3 ms (2.700 ms to 3.300 ms); −25.0 % from the \
+                        4 ms of the recording.";
         assert_eq!(page.answer, expected);
         assert!(page.confidence.contains("off by +2.5 % at most (mean response of server)"), "{}", page.confidence);
         let lead = page.lead.as_ref().unwrap();
@@ -321,7 +322,7 @@ mod tests {
         let page = prediction(0.9, Vec::new());
         let answer =
             Prediction { cells: vec![page.cells[0].clone()], ..page.clone() }.page("a", Provenance::default()).answer;
-        assert!(answer.contains("+50.0 % from the 4.000 ms"), "{answer}");
+        assert!(answer.contains("+50.0 % from the 4 ms"), "{answer}");
         let wide = prediction(0.5, Vec::new());
         let answer = Prediction { cells: vec![wide.cells[0].clone()], ..wide }.page("a", Provenance::default()).answer;
         assert!(answer.ends_with("so no change is certain."), "{answer}");

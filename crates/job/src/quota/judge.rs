@@ -128,7 +128,7 @@ mod tests {
         let ended = || times(463.0, 6.0, [5.0, 8.0, 15.0, 20.0]);
         let one = requests(ended(), times(1.0, 2.0, [2.0, 2.0, 2.0, 2.0]), 2.0);
         assert!(!one.pile_up());
-        assert_eq!((one.least("p50"), one.least("max")), (5.0 * MS, 2.0 * MS));
+        assert_eq!((one.least("p50"), one.least("max")), (2.0 * MS, 2.0 * MS));
         let together = requests(ended(), times(100.0, 1.0, [1.0, 1.0, 1.0, 1.0]), 2.0);
         assert!(!together.pile_up(), "they came at once");
         let none = requests(ended(), Times::default(), 2.0);

@@ -93,7 +93,7 @@ mod tests {
             ("a = 1\nb = [1, [\"\\u202Ex\"]]", "f.toml:2:10: this text"),
             ("[[t]]\n[[t]]\nx = { y = \"\\u200b\" }", "f.toml:3:11: this text"),
             ("\"\\u202Ekey\" = 1", "f.toml:1:1: the name has an invisible character, \\u{202e}: leave it out"),
-            ("[a.\"b\\u0007\"]\nx = 1", "f.toml:1:4: a name"),
+            ("[a.\"b\\u0007\"]\nx = 1", "f.toml:1:4: the name has an invisible character"),
             ("x = '\u{9b}31m'", "f.toml:1:5: this text has a character that cannot be seen, \\u{9b}"),
             ("x = \"one\\rtwo\"", "f.toml:1:5: this text has a character that cannot be seen, \\u{d}"),
         ] {
