@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The high-resolution tick: a timer for each CPU that goes off when the running task's request is used up. Without it
- * that is seen at the tick after that.
+ * The high-resolution tick: a timer for each CPU that goes off when the running task's request is used up. Without
+ * it that is seen at the tick after that.
  *
- * It is set while others wait, and not for less than 10 us. It does not heed protection, nor does a tick heed it. It is set
- * when a CPU begins with a task, and when another task comes to wait. A task that is chosen again when its request ends
- * has no timer for the next request: its CPU looks again at a tick.
+ * It is set while others wait, and not for less than 10 us. It does not heed protection, nor does a tick heed it.
+ * It is set when a CPU begins with a task, and when another task comes to wait. A task that is chosen again when
+ * its request ends has no timer for the next request: its CPU looks again at a tick.
  *
- * Example, one CPU, slice 0.7 ms, ticks each 4 ms: two hogs take turns of 0.7 ms, and of 4 ms without it. Of a hog and one
- * with a nice value of 19 the second begins all of its turns but the first at a tick.
+ * Example, one CPU, slice 0.7 ms, ticks each 4 ms: two hogs take turns of 0.7 ms, and of 4 ms without it. Of a hog
+ * and one with a nice value of 19 the second begins all of its turns but the first at a tick.
  *
  * Source: Linux 7.2, kernel/sched/fair.c hrtick_start_fair(), core.c hrtick_start(). pick_next_task_fair() calls
  * __set_next_task_fair(), which sets the timer, only for another task than the one that ran.

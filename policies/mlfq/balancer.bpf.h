@@ -2,16 +2,16 @@
 /*
  * What moves tasks between CPUs that each have a set of queues.
  *
- * balance=linux is the balancer of 2.6.3, the kernel of the paper, which left it as it was. A task wakes where it was,
- * or on the CPU of a waker that is about to sleep, and a new one starts on its parent's CPU. Every CPU looks for the one
- * with the most tasks: every 200 ms, each jiffy while it is idle, and when it runs out of tasks. A busy CPU takes half of
- * the difference, at least one task, if the difference is at least a quarter of what the other has. An idle one takes one
- * task. Because loads may be about to change, a busy CPU believes the lower of what it sees and what it saw at its last
- * look, of itself the higher. Tasks of the highest queue go first, and of one queue the last. A busy CPU leaves those
- * that ran a moment ago.
+ * balance=linux is the balancer of 2.6.3, the kernel of the paper, which left it as it was. A task wakes where it
+ * was, or on the CPU of a waker that is about to sleep, and a new one starts on its parent's CPU. Every CPU looks
+ * for the one with the most tasks: every 200 ms, each jiffy while it is idle, and when it runs out of tasks. A busy
+ * CPU takes half of the difference, at least one task, if the difference is at least a quarter of what the other
+ * has. An idle one takes one task. Because loads may be about to change, a busy CPU believes the lower of what it
+ * sees and what it saw at its last look, of itself the higher. Tasks of the highest queue go first, and of one
+ * queue the last. A busy CPU leaves those that ran a moment ago.
  *
- * balance=idle never looks: a task wakes on an idle CPU if there is one, and a CPU that runs out of tasks takes one from
- * the CPU on which most are waiting.
+ * balance=idle never looks: a task wakes on an idle CPU if there is one, and a CPU that runs out of tasks takes one
+ * from the CPU on which most are waiting.
  *
  * Source: load_balance(), can_migrate_task() and rebalance_tick() of kernel/sched.c, Linux 2.6.3.
  */

@@ -283,8 +283,8 @@ impl Table {
     /// The same in several tables where it is too wide, each with the first column.
     pub fn show_in_parts(&self, style: Style) -> String {
         let part = |columns: &[Column]| Table { columns: columns.to_vec() };
-        let cuts = self.spans().into_iter().map(|(from, _)| from).filter(|&from| from > 1);
-        let cut = cuts.filter(|&cut| part(&self.columns[..cut]).fits()).last();
+        let mut cuts = self.spans().into_iter().map(|(from, _)| from).filter(|&from| from > 1);
+        let cut = cuts.rfind(|&cut| part(&self.columns[..cut]).fits());
         let Some(cut) = cut.filter(|_| !self.fits()) else { return self.show(style) };
         let rest = [&self.columns[..1], &self.columns[cut..]].concat();
         format!("{}\n{}", part(&self.columns[..cut]).show(style), Table { columns: rest }.show_in_parts(style))

@@ -341,12 +341,12 @@ fn best(trials: &[Trial]) -> &Trial {
     trials.iter().reduce(|best, trial| if trial.score > best.score { trial } else { best }).expect("there is one trial")
 }
 
+/// Gives the trial of some settings.
+type Try<'a> = dyn FnMut(&[(String, String)]) -> Result<Trial, ScoreError> + 'a;
+
 /// The best settings, and what they score with each parameter back at its default. Where that scores higher it becomes
 /// a trial and the best one, until no default does.
-fn settle(
-    trials: &mut Vec<Trial>,
-    trial: &mut dyn FnMut(&[(String, String)]) -> Result<Trial, ScoreError>,
-) -> Result<(Trial, Vec<Trial>), ScoreError> {
+fn settle(trials: &mut Vec<Trial>, trial: &mut Try<'_>) -> Result<(Trial, Vec<Trial>), ScoreError> {
     loop {
         let best = best(trials).clone();
         let without = |(key, _): &(String, String)| {

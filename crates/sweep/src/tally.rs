@@ -56,7 +56,7 @@ impl Dataset {
             });
             tallies[place].add(row.error.as_deref());
         }
-        tallies.iter_mut().for_each(|tally| tally.failures.sort_by(|a, b| b.1.cmp(&a.1)));
+        tallies.iter_mut().for_each(|tally| tally.failures.sort_by_key(|failure| std::cmp::Reverse(failure.1)));
         Ok(tallies)
     }
 }

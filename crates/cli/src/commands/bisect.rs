@@ -40,7 +40,7 @@ pub fn run(args: BisectArgs) -> Result<(), Failure> {
     let pair = bisection.pair(only).map_err(failed)?;
     let report = pair.as_ref().ok().map(|[_, after]| &after.report);
     let headline = headline(only, repository)?;
-    let why = pair.as_ref().err().map(|why| unknown(why));
+    let why = pair.as_ref().err().map(unknown);
     let told = [headline.trim_end().to_string()].into_iter().chain(why.clone());
     export::write(&args.export, &findings(told, &found, report))?;
     if args.json {
