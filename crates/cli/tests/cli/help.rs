@@ -127,7 +127,7 @@ fn wrong_flags_are_one_line_with_a_remedy() {
         (&["run", "small.toml", "--policy", "rr", "--report", "page.txt"], "ends in .html"),
         (&["gate", "-"], "standard input has no folder"),
         (&["record", "--ring", "5", "--", "true"], "write it as 512KiB or 64MiB"),
-        (&["record", "--json", "--", "true"], "unexpected argument '--json' found; see `schedlab record --help`"),
+        (&["record", "--seed", "1", "--", "true"], "there is no option `--seed`; see `schedlab record --help`"),
         (&["scenarios", "heavy-load", "--write", "x"], "cannot be used with"),
         (&["scenarios", "heavy-load", "--cpus", "2"], "cannot be used with"),
         (&["scenarios", "heavy-load", "--seed", "2"], "cannot be used with"),

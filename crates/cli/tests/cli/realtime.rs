@@ -17,7 +17,8 @@ fn endless(class: &str, cpus: u32, count: u32) -> String {
 fn shares(scenario: &str, flags: &[&str]) -> [f64; 2] {
     let lab = Lab::new();
     lab.write("endless.toml", scenario);
-    let mut command = lab.command(&[&["run", "endless.toml", "--no-costs", "--quiet", "--json"], flags].concat());
+    let in_guest: &[&str] = if flags.contains(&"vm") { &["--no-costs"] } else { &[] };
+    let mut command = lab.command(&[&["run", "endless.toml", "--quiet", "--json"], in_guest, flags].concat());
     let output = command.env_remove("XDG_CACHE_HOME").output().unwrap();
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{flags:?}: {error}");

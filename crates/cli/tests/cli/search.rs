@@ -48,11 +48,11 @@ fn another_search_does_not_take_the_place_of_one() {
     assert!(matches!(first.code, Some(0 | 5)), "{}", first.err);
     let kept = || fs::read(lab.path("found/search.json")).unwrap();
     let before = kept();
-    for (policy, seed, what) in [("fcfs", "2", "(seed 1)"), ("rr", "1", "(the policy fcfs)")] {
+    for (policy, seed, what) in [("fcfs", "2", "(seed 1)"), ("rr", "1", "(policy fcfs, object ")] {
         let output = search(policy, seed);
         assert_eq!((output.code, output.out.as_str()), (Some(2), ""), "{}", output.err);
-        let told = format!("found/search.json: this folder holds another search {what}; name another folder");
-        assert!(output.err.contains(&told), "{}", output.err);
+        let told = format!("found/search.json: this folder holds another search {what}");
+        assert!(output.err.contains(&told) && output.err.ends_with("; name another folder\n"), "{}", output.err);
     }
     assert!(kept() == before);
     assert_eq!(search("fcfs", "1").code, first.code);

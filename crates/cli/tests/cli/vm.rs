@@ -122,9 +122,9 @@ fn run(lab: &Lab, flags: &[&str]) -> (String, Vec<u8>) {
 }
 
 fn run_in(venue: &str, lab: &Lab, flags: &[&str], surroundings: &[(&str, &str)]) -> (String, Vec<u8>) {
-    let args =
-        ["run", "one.toml", "--venue", venue, "--quiet", "--json", "--check", "--trace", "t.parquet", "--no-costs"];
-    let mut command = lab.command(&[&args, flags].concat());
+    let args = ["run", "one.toml", "--venue", venue, "--quiet", "--json", "--check", "--trace", "t.parquet"];
+    let in_guest: &[&str] = if venue == "vm" { &["--no-costs"] } else { &[] };
+    let mut command = lab.command(&[&args, in_guest, flags].concat());
     command.env_remove("XDG_CACHE_HOME").envs(surroundings.iter().copied());
     let output = command.output().unwrap();
     let error = String::from_utf8_lossy(&output.stderr);
