@@ -169,7 +169,8 @@ fn tuning_finds_the_short_slice_and_checks_it_elsewhere() {
     // With fewer trials all that are known stay.
     assert_eq!(more(&["--trials", "5"]).code, Some(0));
     let fewer: serde_json::Value = serde_json::from_slice(&fs::read(lab.path("rr.json")).unwrap()).unwrap();
-    assert_eq!(fewer["trials"].as_array().unwrap().len(), tuned["trials"].as_array().unwrap().len());
+    let fewer = fewer["trials"].as_array().unwrap();
+    assert!(tuned["trials"].as_array().unwrap().iter().all(|trial| fewer.contains(trial)), "{fewer:?}");
 }
 
 #[test]
