@@ -3,12 +3,10 @@
  * What moves tasks between CPUs that each have a set of queues.
  *
  * balance=linux is the balancer of 2.6.3, the kernel of the paper, which left it as it was. A task wakes where it
- * was, or on the CPU of a waker that is about to sleep, and a new one starts on its parent's CPU. Every CPU looks
- * for the one with the most tasks: every 200 ms, each jiffy while it is idle, and when it runs out of tasks. A busy
- * CPU takes half of the difference, at least one task, if the difference is at least a quarter of what the other
- * has. An idle one takes one task. Because loads may be about to change, a busy CPU believes the lower of what it
- * sees and what it saw at its last look, of itself the higher. Tasks of the highest queue go first, and of one
- * queue the last. A busy CPU leaves those that ran a moment ago.
+ * was, or on the CPU of a waker that is about to sleep, and a new one starts on its parent's CPU. Every CPU looks for
+ * the one with the most tasks (schedlab/flat_look.bpf.h): every 200 ms, each jiffy while it is idle, and when it runs
+ * out of tasks. Tasks of the highest queue go first, and of one queue the last. A busy CPU leaves those that ran a
+ * moment ago.
  *
  * balance=idle never looks: a task wakes on an idle CPU if there is one, and a CPU that runs out of tasks takes one
  * from the CPU on which most are waiting.
@@ -18,6 +16,7 @@
 #ifndef MLFQ_BALANCER_BPF_H
 #define MLFQ_BALANCER_BPF_H
 
+#include <schedlab/flat_look.bpf.h>
 #include <schedlab/wake.bpf.h>
 #include <mlfq/queues.bpf.h>
 
@@ -26,7 +25,6 @@ PARAMETER(u32, balance, 0,
 	  "`idle`, a waking task takes an idle CPU, and a CPU without tasks takes a waiting one.");
 enum { BALANCE_LINUX, BALANCE_IDLE };
 
-#define BALANCED_CPUS 256
 /* That kernel ticked a thousand times a second. */
 #define JIFFY_NS NS_PER_MS
 /* Jiffies between two looks of a busy CPU. */
@@ -45,8 +43,6 @@ struct {
 	__type(value, struct balancing);
 } balancings SEC(".maps");
 
-/* What each CPU saw of each at its last look: the tasks there. */
-static u32 seen_tasks[BALANCED_CPUS * BALANCED_CPUS];
 /* The jiffy at which busy CPUs look next. */
 static u64 busy_look;
 /* For when the timer is set. */
@@ -74,26 +70,9 @@ static inline s32 linux_cpu(struct task_struct *p, s32 previous, u64 wake_flags)
 	return sync && !(wake_flags & SCX_WAKE_FORK) && bpf_cpumask_test_cpu(here, p->cpus_ptr) ? here : previous;
 }
 
-/* The tasks on a CPU, the one that runs included. */
-static inline u32 tasks_on(s32 cpu)
+static inline u32 flat_tasks_on(u32 cpu)
 {
 	return scx_bpf_dsq_nr_queued(dsq_of(cpu)) + (cpu_queue(cpu) != 0);
-}
-
-/* What @cpu believes the number of tasks on @other to be. */
-static inline u32 believed(s32 cpu, s32 other, bool idle)
-{
-	u32 *seen = ELEMENT(seen_tasks, (u32)cpu * BALANCED_CPUS + (u32)other), tasks = tasks_on(other), before;
-
-	if (!seen)
-		return 0;
-	before = *seen;
-	*seen = tasks;
-	if (idle)
-		return tasks;
-	if (cpu == other)
-		return tasks > before ? tasks : before;
-	return tasks < before ? tasks : before;
 }
 
 /* Whether a waiting task may go to @to. */
@@ -156,38 +135,12 @@ static u32 move_one(s32 from, s32 to, bool any_heat, u64 now)
 	return moved;
 }
 
-/* How many tasks @cpu takes, and from which CPU. */
-static u32 imbalance_of(s32 cpu, bool idle, s32 *from)
-{
-	u32 own = believed(cpu, cpu, idle), most = 1, difference;
-	s32 other;
-
-	*from = cpu;
-	bpf_for(other, 0, nr_cpus) {
-		u32 tasks = other == cpu ? 0 : believed(cpu, other, idle);
-
-		if (tasks > most) {
-			most = tasks;
-			*from = other;
-		}
-	}
-	if (*from == cpu || most <= own || tasks_on(*from) <= own)
-		return 0;
-	difference = most - own;
-	if (idle)
-		return 1;
-	if (difference * 4 < most)
-		return 0;
-	return difference / 2 ?: 1;
-}
-
 /* One look of @cpu. */
 __noinline int look(s32 cpu, bool idle, u64 now)
 {
-	u32 most, turn, queue;
-	s32 from;
+	u32 most, turn, queue, from;
 
-	most = imbalance_of(cpu, idle, &from);
+	most = flat_imbalance(cpu, nr_cpus, idle, 1, &from);
 	bpf_for(turn, 0, most) {
 		queue = move_one(from, cpu, idle, now);
 		if (!queue)
@@ -277,14 +230,15 @@ static s32 most_waiting(void)
 /* @cpu has run out of tasks. Returns whether it got one. */
 static bool pull_newly_idle(s32 cpu, u64 now)
 {
-	s32 from;
+	s32 waiting;
+	u32 from;
 
 	if (balance == BALANCE_IDLE) {
-		from = most_waiting();
-		return from >= 0 && scx_bpf_dsq_move_to_local(dsq_of(from), 0);
+		waiting = most_waiting();
+		return waiting >= 0 && scx_bpf_dsq_move_to_local(dsq_of(waiting), 0);
 	}
 	cpu_set_queue(cpu, 0);
-	return imbalance_of(cpu, true, &from) && move_one(from, cpu, true, now) &&
+	return flat_imbalance(cpu, nr_cpus, true, 1, &from) && move_one(from, cpu, true, now) &&
 	       scx_bpf_dsq_move_to_local(dsq_of(cpu), 0);
 }
 

@@ -478,7 +478,7 @@ static s32 start_relief(void)
 
 s32 BPF_STRUCT_OPS_SLEEPABLE(mlfq_init)
 {
-	s32 cpus = count_cpus(stays_on_its_cpu() ? BALANCED_CPUS : MAX_CPUS), error;
+	s32 cpus = count_cpus(stays_on_its_cpu() ? FLAT_MAX_CPUS : MAX_CPUS), error;
 
 	if (cpus < 0)
 		return cpus;

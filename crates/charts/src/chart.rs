@@ -8,6 +8,14 @@ use serde_json::{Map, Value, json};
 /// One row of a chart, by the names of its fields.
 pub type Row = Map<String, Value>;
 
+/// An object as a row.
+pub fn row(object: Value) -> Row {
+    match object {
+        Value::Object(row) => row,
+        other => unreachable!("a row is an object: {other}"),
+    }
+}
+
 /// With more cells than this in a panel, a map shows colours only.
 const CELLS_WITH_TEXT: usize = 150;
 

@@ -12,7 +12,7 @@ mod ring;
 mod theme;
 mod verdict;
 
-pub use chart::{Axes, Chart, Look, Row, is_wide};
+pub use chart::{Axes, Chart, Look, Row, is_wide, row};
 pub use colour::colours;
 pub use draw::{DrawError, png, svg, svgs};
 pub use kind::Kind;

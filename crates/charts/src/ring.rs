@@ -1,6 +1,6 @@
 //! Rows of a graph whose nodes stand in a ring.
 
-use crate::Row;
+use crate::{Row, row};
 use serde_json::{Value, json};
 use std::f64::consts::TAU;
 
@@ -43,18 +43,18 @@ pub fn ring(nodes: &[Node], arrows: &[Arrow]) -> Vec<Row> {
     let most = arrows.iter().map(|arrow| arrow.times).max().unwrap_or(1).max(1) as f64;
     let drawn = |arrow: &&Arrow| arrow.from != arrow.to && arrow.from.max(arrow.to) < nodes.len();
     let lines = arrows.iter().filter(drawn).map(|arrow| {
-        let mut row = line(place(arrow.from), place(arrow.to));
+        let mut drawn = line(place(arrow.from), place(arrow.to));
         let (from, to) = (&nodes[arrow.from].role, &nodes[arrow.to].role);
-        row.extend(object(json!({
+        drawn.extend(row(json!({
             "from": from, "to": to, "times": arrow.times, "weight": rounded(arrow.times as f64 / most),
         })));
-        row
+        drawn
     });
     let points = nodes.iter().enumerate().map(|(at, node)| {
         let [x, y] = place(at).map(rounded);
         let [near, far] = WORDS;
         let (role_y, about_y) = if y >= 0.0 { (y + far, y + near) } else { (y - near, y - far) };
-        object(json!({
+        row(json!({
             "role": node.role, "about": node.about, "x": x, "y": y, "role_y": rounded(role_y), "about_y": rounded(about_y),
         }))
     });
@@ -76,10 +76,6 @@ fn line([x, y]: [f64; 2], [x2, y2]: [f64; 2]) -> Row {
     let places = [x, y, x2, y2, head_x, head_y, label_x, label_y, angle].map(rounded);
     let names = ["x", "y", "x2", "y2", "head_x", "head_y", "label_x", "label_y", "angle"];
     names.map(String::from).into_iter().zip(places.map(Value::from)).collect()
-}
-
-fn object(value: Value) -> Row {
-    value.as_object().cloned().unwrap_or_default()
 }
 
 /// To four places, as far as anybody sees; without a sign before zero.

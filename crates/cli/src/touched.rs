@@ -45,7 +45,7 @@ fn of(command: &Command) -> Touched {
         Command::Quota(args) => none.shared(&args.shared).policies(all(&args.policy)).exports(&args.export),
         Command::Overhead(args) => none.policies(all(&args.policy)).exports(&args.export),
         Command::Study(args) => of_study(args),
-        Command::Sweep(args) => none.reads("the sweep", [&args.file]).writes(&args.report),
+        Command::Sweep(args) => none.reads("the sweep", [&args.file]).writes(&args.report).exports(&args.export),
         Command::Gate(args) => of_gate(args),
         Command::Bisect(args) => none.reads("the gate", [&args.gate]).writes(&args.report).exports(&args.export),
         Command::Score(args) => none.reads(SCORE, [&args.file]).policies([&args.policy]).exports(&args.export),
@@ -63,7 +63,7 @@ fn of(command: &Command) -> Touched {
         }
         Command::Predict(args) => {
             let policies = all(&args.policy).chain(&args.recorded);
-            none.reads(RECORDING, [&args.recording]).policies(policies).exports(&args.export)
+            none.reads(RECORDING, [&args.recording]).policies(policies).writes(&args.report).exports(&args.export)
         }
         // They write nothing, or into a folder, or print what they make.
         Command::Policies(_)

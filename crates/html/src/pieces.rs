@@ -2,12 +2,14 @@
 
 use crate::evidence::Heard;
 use schedlab_charts::{Axes, Chart, Kind, Row, is_wide};
+
+pub use schedlab_charts::row;
 use schedlab_metrics::curve::{Curve, RoleCurves};
 use schedlab_model::metric::Unit;
 use schedlab_report::FEWEST_RUNS;
 use schedlab_views::course::Course;
 use schedlab_views::usage::{GroupUsage, Usage};
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// Intervals of this number of runs are reliable.
 const ENOUGH_RUNS: u32 = 30;
@@ -205,14 +207,6 @@ pub fn more_runs(runs: u32) -> String {
 /// Of steps that may help those that apply.
 pub fn applying(steps: &[(bool, &str)]) -> Vec<String> {
     steps.iter().filter(|(applies, _)| *applies).map(|(_, step)| step.to_string()).collect()
-}
-
-/// An object as a row.
-pub fn row(object: Value) -> Row {
-    match object {
-        Value::Object(row) => row,
-        other => unreachable!("a row is an object: {other}"),
-    }
 }
 
 #[cfg(test)]

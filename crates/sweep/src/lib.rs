@@ -20,4 +20,4 @@ pub use measured::{AxisView, Measured, Place, Point};
 pub use plan::{Plan, Run};
 pub use rows::Row;
 pub use runner::{Summary, carry_out, make};
-pub use tally::{Answer, Tally};
+pub use tally::{Answer, Reason, Tally};

@@ -7,33 +7,40 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 /// The runs of a policy that are in the table.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Tally {
     /// The policy, as the sweep writes it.
     pub policy: String,
     /// How many there are.
     pub runs: usize,
-    /// Why some failed, each reason once with its number of runs; the most frequent first.
-    pub failures: Vec<(String, usize)>,
+    /// How many of them failed.
+    pub failed: usize,
+    /// Why, each reason once; the most frequent first.
+    pub failures: Vec<Reason>,
+}
+
+/// Why runs failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Reason {
+    /// In the words of `schedlab run`.
+    pub why: String,
+    /// How many runs.
+    pub runs: usize,
 }
 
 impl Tally {
-    /// How many failed.
-    pub fn failed(&self) -> usize {
-        self.failures.iter().map(|(_, runs)| runs).sum()
-    }
-
     /// Whether none of its runs gave numbers.
     pub fn is_lost(&self) -> bool {
-        self.runs > 0 && self.failed() == self.runs
+        self.runs > 0 && self.failed == self.runs
     }
 
     fn add(&mut self, error: Option<&str>) {
         self.runs += 1;
         let Some(why) = error else { return };
-        match self.failures.iter_mut().find(|(known, _)| known == why) {
-            Some((_, runs)) => *runs += 1,
-            None => self.failures.push((why.into(), 1)),
+        self.failed += 1;
+        match self.failures.iter_mut().find(|reason| reason.why == why) {
+            Some(reason) => reason.runs += 1,
+            None => self.failures.push(Reason { why: why.into(), runs: 1 }),
         }
     }
 }
@@ -56,7 +63,7 @@ impl Dataset {
             });
             tallies[place].add(row.error.as_deref());
         }
-        tallies.iter_mut().for_each(|tally| tally.failures.sort_by_key(|failure| std::cmp::Reverse(failure.1)));
+        tallies.iter_mut().for_each(|tally| tally.failures.sort_by_key(|failure| std::cmp::Reverse(failure.runs)));
         Ok(tallies)
     }
 }
@@ -74,42 +81,13 @@ pub struct Answer {
     /// How many runs are missing in the table.
     pub missing: usize,
     /// The runs of each policy that are in the table.
-    pub policies: Vec<Runs>,
-}
-
-/// The runs of a policy.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Runs {
-    /// The policy, as the sweep writes it.
-    pub policy: String,
-    /// How many there are.
-    pub runs: usize,
-    /// How many of them failed.
-    pub failed: usize,
-    /// Why, each reason once.
-    pub failures: Vec<Reason>,
-}
-
-/// Why runs failed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Reason {
-    /// In the words of `schedlab run`.
-    pub why: String,
-    /// How many runs.
-    pub runs: usize,
+    pub policies: Vec<Tally>,
 }
 
 impl Answer {
     /// Of a sweep.
     pub fn of(title: &str, missing: usize, tallies: &[Tally]) -> Answer {
-        let reason = |(why, runs): &(String, usize)| Reason { why: why.clone(), runs: *runs };
-        let runs = |tally: &Tally| Runs {
-            policy: tally.policy.clone(),
-            runs: tally.runs,
-            failed: tally.failed(),
-            failures: tally.failures.iter().map(reason).collect(),
-        };
-        Answer { schema: ANSWER.into(), title: title.into(), missing, policies: tallies.iter().map(runs).collect() }
+        Answer { schema: ANSWER.into(), title: title.into(), missing, policies: tallies.to_vec() }
     }
 }
 
@@ -122,9 +100,9 @@ mod tests {
         let mut tally = Tally::default();
         assert!(!tally.is_lost(), "it has no run");
         ["stall", "stall", "oom"].into_iter().for_each(|why| tally.add(Some(why)));
-        assert_eq!(tally.failures, [("stall".to_string(), 2), ("oom".to_string(), 1)]);
+        assert_eq!(tally.failures, [("stall", 2), ("oom", 1)].map(|(why, runs)| Reason { why: why.into(), runs }));
         assert!(tally.is_lost());
         tally.add(None);
-        assert_eq!((tally.runs, tally.failed(), tally.is_lost()), (4, 3, false));
+        assert_eq!((tally.runs, tally.failed, tally.is_lost()), (4, 3, false));
     }
 }

@@ -32,8 +32,10 @@ pub mod vm;
 
 use crate::args::paths::argument;
 use crate::failure::Failure;
+use crate::output;
 use schedlab_boundary::file;
 use schedlab_catalogue::kinds::{self, by_name, for_another_command, of_json};
+use schedlab_catalogue::{CatalogueError, Shipped};
 use schedlab_policy::PolicySpec;
 use schedlab_venue::{Policy, SimVenue, Venue as _, VenueError};
 use std::path::Path;
@@ -71,13 +73,17 @@ fn not_a_trace<E: Into<Failure>>(path: &Path) -> impl FnOnce(E) -> Failure {
     }
 }
 
-/// Whether what should be the name of something that ships is that of a file, and what to do with it.
-fn is_shipped_name(name: &str, kind: &str) -> Result<(), Failure> {
+/// Prints the file of something that ships. Where the name is that of another file, it says what to do with that.
+fn print_shipped(found: Result<Shipped, CatalogueError>, name: &str, kind: &str) -> Result<(), Failure> {
     let path = Path::new(name);
+    let error = match found {
+        Ok(shipped) => return output::print_document(shipped.text),
+        Err(error) => error,
+    };
     if let Some(error) = kinds::of_file(path, name) {
         return Err(error.into());
     }
-    let Ok(text) = file::text(path) else { return Ok(()) };
+    let Ok(text) = file::text(path) else { return Err(error.into()) };
     let meant = for_another_command(&text, name, "").or_else(|| of_json(&text, name));
     Err(Failure::Input(meant.unwrap_or_else(|| format!("{name}: this is a file, and no {kind} that ships"))))
 }

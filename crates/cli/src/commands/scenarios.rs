@@ -25,21 +25,12 @@ pub fn run(args: ScenariosArgs) -> Result<(), Failure> {
         }
         (None, Some(name), _) => match Address::read(name)? {
             Some(Address { family, seed, cpus }) => output::print_document(&family.text(seed, cpus)),
-            None => shipped(name),
+            None => super::print_shipped(catalogue::find_scenario(name), name, "scenario"),
         },
         (None, None, Some(family)) => draw(family, &args),
         (None, None, None) if args.json => output::print_json(&object()?),
         (None, None, None) => list(),
     }
-}
-
-/// Prints a scenario that ships.
-fn shipped(name: &str) -> Result<(), Failure> {
-    let found = catalogue::find_scenario(name);
-    if found.is_err() {
-        super::is_shipped_name(name, "scenario")?;
-    }
-    output::print_document(found?.text)
 }
 
 fn object() -> Result<Value, Failure> {

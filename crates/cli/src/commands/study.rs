@@ -23,7 +23,7 @@ const NAMES: usize = 16;
 /// Lists, prints or runs.
 pub fn run(args: StudyArgs) -> Result<(), Failure> {
     match (&args.command, &args.study) {
-        (Some(StudyCommand::Show { name }), _) => show(name),
+        (Some(StudyCommand::Show { name }), _) => super::print_shipped(catalogue::find_study(name), name, "study"),
         (None, Some(study)) => {
             let (name, question) = of_question(study);
             let file = StudyFile::find(name)?;
@@ -40,15 +40,6 @@ pub fn run(args: StudyArgs) -> Result<(), Failure> {
         (None, None) if args.json => output::print_json(&studies()?),
         (Some(StudyCommand::List { json: false }) | None, _) => list(),
     }
-}
-
-/// Prints the file of a study that ships.
-fn show(name: &str) -> Result<(), Failure> {
-    let found = catalogue::find_study(name);
-    if found.is_err() {
-        super::is_shipped_name(name, "study")?;
-    }
-    output::print_document(found?.text)
 }
 
 fn studies() -> Result<Value, Failure> {

@@ -81,7 +81,7 @@ fn write(
 fn lost(tally: &Tally) -> Result<(), Failure> {
     let (runs, policy) = (tally.runs, &tally.policy);
     let all = if runs == 1 { "the only run".to_string() } else { format!("all {runs} runs") };
-    let why = tally.failures.first().map_or("", |(why, _)| why.as_str());
+    let why = tally.failures.first().map_or("", |reason| reason.why.as_str());
     Err(Failure::Failed(format!("{all} under {policy} failed: {why}")))
 }
 

@@ -2,13 +2,13 @@
 
 use super::{Cell, Figure, Predicted, Prediction, Shape, percent, show};
 use schedlab_boundary::shell::quoted;
-use schedlab_charts::{Arrow, Chart, Kind, Node, Row, ring};
+use schedlab_charts::{Arrow, Chart, Kind, Node, ring, row};
 use schedlab_html::{Document, Heard, Provenance, Section, TableView, distribution};
 use schedlab_infer::{Report, Weight};
 use schedlab_model::count::counted;
 use schedlab_model::time::Time;
 use schedlab_report::with_minus;
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// Which figures the chart at the top may show: the first that the recording has.
 const LEADING: [Figure; 3] = [Figure::MeanResponse, Figure::Throughput, Figure::CpuShare];
@@ -243,10 +243,6 @@ fn scale(figure: Figure) -> (f64, &'static str) {
         Figure::Switches => (1.0, "number"),
         Figure::MeanResponse | Figure::P99Response | Figure::WakeupLatency => (1e-6, "ms"),
     }
-}
-
-fn row(value: Value) -> Row {
-    value.as_object().cloned().unwrap_or_default()
 }
 
 fn rounded(value: f64) -> f64 {

@@ -4,7 +4,7 @@ use schedlab_model::metric;
 use schedlab_model::time::Time;
 use schedlab_report::export::{Failed, Findings};
 use schedlab_report::{Column, Style, Table, amount, wrap};
-use schedlab_sweep::{Measured, Place, Point, Tally};
+use schedlab_sweep::{Measured, Place, Point, Reason, Tally};
 
 /// How many runs of each policy there are and failed, and why.
 pub fn page(tallies: &[Tally], style: Style) -> String {
@@ -28,14 +28,14 @@ fn runs(tallies: &[Tally]) -> Table {
     Table::new([
         Column::words("policy", tallies.iter().map(|tally| tally.policy.clone())),
         numbers("runs", |tally| tally.runs),
-        numbers("failed", Tally::failed),
+        numbers("failed", |tally| tally.failed),
     ])
 }
 
 /// Each reason of each policy.
 fn failures(tallies: &[Tally]) -> impl Iterator<Item = Failed> {
     tallies.iter().flat_map(|tally| {
-        tally.failures.iter().map(|(why, runs)| {
+        tally.failures.iter().map(|Reason { why, runs }| {
             Failed::policy(&tally.policy, &format!("{}: {runs} of {} runs failed: {why}", tally.policy, tally.runs))
         })
     })
@@ -87,7 +87,12 @@ mod tests {
 
     #[test]
     fn a_policy_that_fails_says_why() {
-        let lost = Tally { policy: "never".into(), runs: 2, failures: vec![("it does not load".into(), 2)] };
+        let lost = Tally {
+            policy: "never".into(),
+            runs: 2,
+            failed: 2,
+            failures: vec![Reason { why: "it does not load".into(), runs: 2 }],
+        };
         let tallies = [Tally { policy: "rr".into(), runs: 2, ..Tally::default() }, lost];
         let page = page(&tallies, Style::PLAIN);
         assert!(page.contains("never      2       2\n"), "{page}");
