@@ -167,7 +167,7 @@ impl Cell {
 ///
 /// What cannot be.
 pub fn plan(subjects: &[Subject], pairs: &[Pair], options: &Options) -> Result<Vec<Cell>, PlanError> {
-    let mut cells = Vec::new();
+    let (mut cells, mut refused) = (Vec::new(), Vec::<VenueError>::new());
     let simulated = Policy::find_each(pairs.iter().map(|pair| &pair.policy))?;
     let policies = pairs.iter().zip(simulated).map(|(pair, simulated)| Ok((pair, simulated, pair.real()?)));
     let policies: Vec<(&Pair, Policy, Policy)> = policies.collect::<Result<_, VenueError>>()?;
@@ -180,8 +180,14 @@ pub fn plan(subjects: &[Subject], pairs: &[Pair], options: &Options) -> Result<V
             for (pair, simulated, real) in &policies {
                 let place = place(pair, simulated, workload.machine.cpus(), options)?;
                 let accepts = |place: &Place, policy| place.venue(workload.machine.cpus()).accepts(policy);
-                accepts(&place, real)?;
-                accepts(&Place::new(VenueName::Sim, None, None), simulated)?;
+                let here = Place::new(VenueName::Sim, None, None);
+                let refusals = [accepts(&place, real), accepts(&here, simulated)].into_iter().filter_map(Result::err);
+                for refusal in refusals {
+                    // Each scenario asks again.
+                    if !refused.iter().any(|known| known.to_string() == refusal.to_string()) {
+                        refused.push(refusal);
+                    }
+                }
                 let source = match options.venue {
                     VenueName::Host => CostSource::Workload(schedlab_venue::tick().unwrap_or(TICK)),
                     _ => CostSource::Run,
@@ -202,6 +208,7 @@ pub fn plan(subjects: &[Subject], pairs: &[Pair], options: &Options) -> Result<V
             }
         }
     }
+    VenueError::all(refused)?;
     Ok(cells)
 }
 

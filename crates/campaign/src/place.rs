@@ -43,6 +43,22 @@ impl Place {
         Ok(Place::new(name, kernel, engine.map(EngineSpec::from_str).transpose()?))
     }
 
+    /// Which key of a file says something of guests where none of its venues has one, and why that is wrong.
+    ///
+    /// # Errors
+    ///
+    /// The key, and the message.
+    pub fn check_words(
+        venues: &[VenueName],
+        kernel: Option<&str>,
+        engine: Option<&str>,
+    ) -> Result<(), (&'static str, String)> {
+        let given = [("kernel", kernel), ("engine", engine)].into_iter().find(|(_, word)| word.is_some());
+        let (Some((key, _)), false) = (given, venues.contains(&VenueName::Vm)) else { return Ok(()) };
+        let here = venues.iter().map(|venue| venue.name()).collect::<Vec<_>>().join(", ");
+        Err((key, format!("`{key}` is for `venue = \"vm\"` and has no effect in {here}: leave it out")))
+    }
+
     /// The same where tasks compute something else.
     pub fn computing(self, algorithm: Algorithm) -> Place {
         Place { algorithm, ..self }
@@ -134,6 +150,18 @@ mod tests {
         assert_eq!(kernel(None, &["kernel", "rr"]), "debian:13-backports");
         assert_eq!(kernel(None, &["kernel"]), "debian:12");
         assert_eq!(kernel(Some("debian:11"), &["rr"]), "debian:11");
+    }
+
+    #[test]
+    fn words_about_guests_need_a_guest() {
+        use VenueName::{Host, Sim, Vm};
+        let check = |venues: &[VenueName], kernel, engine| Place::check_words(venues, kernel, engine);
+        assert_eq!(check(&[Sim, Host], None, None), Ok(()));
+        assert_eq!(check(&[Sim, Vm], Some("debian:13"), Some("bochs")), Ok(()));
+        let (key, why) = check(&[Sim, Host], None, Some("bochs")).unwrap_err();
+        assert_eq!(key, "engine");
+        assert!(why.contains("no effect in sim, host"), "{why}");
+        assert_eq!(check(&[Sim], Some("debian:13"), None).unwrap_err().0, "kernel");
     }
 
     #[test]

@@ -164,6 +164,8 @@ impl Gate {
         }
         let venues =
             spec.venue.as_ref().map_or(Ok(vec![VenueName::Sim]), |venues| venues_of(&origin, venues, "venue"))?;
+        let about_guests = Place::check_words(&venues, spec.kernel.as_deref(), spec.engine.as_deref());
+        about_guests.map_err(|(key, why)| origin.wrong(key, why))?;
         if spec.runs == 0 {
             return Err(origin.wrong("runs", "there is at least one run"));
         }

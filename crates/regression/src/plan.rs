@@ -8,7 +8,7 @@ use schedlab_campaign::{Case, Keeps, seeds};
 use schedlab_catalogue::load_beside;
 use schedlab_model::hash::sha256;
 use schedlab_model::metric::Metric;
-use schedlab_model::scenario::{Text, did_you_mean};
+use schedlab_model::scenario::{ScenarioError, Text, did_you_mean};
 use schedlab_model::subject::Subject;
 use schedlab_model::workload::Workload;
 use schedlab_venue::{Policy, VenueError, VenueName};
@@ -177,10 +177,13 @@ impl<'a> Builder<'a> {
             let loaded = load_beside(sources.folder(), name);
             let mut scenario =
                 loaded.map_err(|error| gate.origin.wrong(&path, error.to_string())).map_err(VenueError::from)?;
+            let mut compiled = scenario.compile().map_err(VenueError::from)?;
             if let Some(duration) = gate.duration {
                 scenario.run.duration = Some(Text(duration));
+                let wrong = |error: ScenarioError| gate.origin.wrong("duration", format!("{name}: {}", error.message));
+                compiled = scenario.compile().map_err(wrong).map_err(VenueError::from)?;
             }
-            let workload = Arc::new(scenario.compile().map_err(VenueError::from)?);
+            let workload = Arc::new(compiled);
             let roles = workload.roles.iter().map(|role| role.name.clone()).collect();
             scenarios.push(Found { workload, hash: scenario.hash(), roles });
         }

@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 /// The form of the JSON.
 pub(crate) const FORM: &str = "schedlab.gate/1";
 
+/// What a row names that is held against the baseline.
+pub(crate) const BASELINE: &str = "baseline";
+
 /// A number, with that of each run where chance has a part.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Value {
@@ -194,6 +197,11 @@ impl Verdict {
 }
 
 impl Row {
+    /// Whether it is held against the baseline.
+    pub fn is_held(&self) -> bool {
+        self.against.as_deref() == Some(BASELINE)
+    }
+
     /// In which case it is.
     pub fn case(&self) -> [&str; 3] {
         [&self.scenario, &self.policy, &self.venue]
@@ -216,6 +224,21 @@ impl Report {
             cautions: Vec::new(),
             partial: false,
         }
+    }
+}
+
+impl Report {
+    /// The same once what was measured is the new baseline: what is held against it changed, or is new, and holds. Bounds of
+    /// the values themselves are still bounds.
+    #[must_use]
+    pub fn accepted(mut self) -> Report {
+        for row in self.checks.iter_mut().filter(|row| row.is_held() && row.to.is_some() && !row.is_out_of_bounds) {
+            if row.from.is_none() || row.is_changed() {
+                (row.verdict, row.why) = (Verdict::Accepted, Vec::new());
+            }
+        }
+        self.checks.sort_by_key(|row| row.verdict);
+        Report { counts: Counts::of(&self.checks), ..self }
     }
 }
 

@@ -4,7 +4,7 @@ use crate::GateError;
 use crate::baseline::{Baseline, Known};
 use crate::judge::{Judgement, judge};
 use crate::plan::{Item, Plan, Reference, Slot};
-use crate::report::{Report, Row, Value, Verdict};
+use crate::report::{BASELINE, Report, Row, Value, Verdict};
 use schedlab_campaign::{Errors, Made, RunSet, Runner};
 use schedlab_model::outcome::{Outcome, RoleView};
 use schedlab_model::selector::Selector;
@@ -172,7 +172,7 @@ impl Plan {
     /// What a reference is called.
     pub(crate) fn reference_words(&self, reference: Reference) -> String {
         match reference {
-            Reference::Baseline => "baseline".into(),
+            Reference::Baseline => BASELINE.into(),
             Reference::Slot(slot) => match &self.slots[slot] {
                 Slot { revision: Some(revision), .. } => format!("git:{revision}"),
                 Slot { key, .. } => format!("policy:{}", key.policy),
@@ -247,7 +247,7 @@ impl Plan {
     /// What a reader has to know before believing the verdicts.
     fn cautions(&self, outcomes: &Outcomes, report: &Report) -> Vec<String> {
         let mut cautions = self.starvation(outcomes, report);
-        let moved = report.checks.iter().any(|row| row.against.as_deref() == Some("baseline") && row.is_changed());
+        let moved = report.checks.iter().any(|row| row.is_held() && row.is_changed());
         if let Some(baseline) = self.baseline.as_ref().filter(|baseline| baseline.version != report.schedlab && moved) {
             cautions.push(format!(
                 "The baseline was written by schedlab {}, this is {}: a change may be schedlab's.",

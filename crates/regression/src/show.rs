@@ -27,14 +27,12 @@ impl Report {
 
     /// What a new baseline changes, to be read before it is committed.
     pub fn updated(&self, file: &str, style: Style) -> String {
-        let held = || self.checks.iter().filter(|row| row.against.as_deref() == Some("baseline"));
+        let held = || self.checks.iter().filter(|row| row.is_held());
         let new = held().filter(|row| row.from.is_none() && row.to.is_some()).count();
-        let verdict = |row: &Row| if row.is_out_of_bounds { row.verdict } else { Verdict::Accepted };
-        let accepted = |row: &Row| Row { verdict: verdict(row), ..row.clone() };
-        let changed: Vec<Row> = held().filter(|row| row.is_changed()).map(accepted).collect();
+        let changed: Vec<&Row> = held().filter(|row| row.is_changed()).collect();
         let counts = format!("{}, {new} new, {} changed", counted(held().count() as u64, "value"), changed.len());
         let page = wrap("", 0, &style.bold(&format!("{file} is written: {counts}")));
-        page + &tables(&changed.iter().collect::<Vec<_>>(), style)
+        page + &tables(&changed, style)
     }
 
     /// Everything that files have of it: all checks, a table for each case with its name.

@@ -152,6 +152,8 @@ impl Experiment {
                     }
                 }
                 VenueError::all(wrong)?;
+                let about_guests = Place::check_words(&[run.venue], run.kernel.as_deref(), run.engine.as_deref());
+                about_guests.map_err(|(key, why)| at(key, why))?;
                 let place = Place::read(run.venue, run.kernel.as_deref(), run.engine.as_deref());
                 let place = place.map_err(|error| at("engine", error.to_string()))?;
                 let place = place.for_policies(run.policy.all().iter().map(|policy| &policies[policy]));

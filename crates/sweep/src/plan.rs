@@ -94,6 +94,8 @@ impl Plan {
         };
         let base = spec.set.iter().try_fold(base, |base, (path, value)| base.with(path, value));
         let base = base.map_err(|error| sweep.wrong("set", error.message))?;
+        let about_guests = Place::check_words(&[spec.venue], spec.kernel.as_deref(), spec.engine.as_deref());
+        about_guests.map_err(|(key, why)| sweep.wrong(key, why))?;
         let place = Place::read(spec.venue, spec.kernel.as_deref(), spec.engine.as_deref());
         let place = place.map_err(|error| sweep.wrong("engine", error.to_string()))?;
         let points = points(sweep);

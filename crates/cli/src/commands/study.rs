@@ -126,7 +126,10 @@ fn carry_out_study(args: &StudyArgs, study: &Study, file: &StudyFile, variant: V
     let page = Page::new(study, &experiment, &outcomes);
     let printed = if args.json { output::print_json(&page) } else { output::print(&page.show(output::style())) };
     let folder = args.output.as_deref();
-    let written = folder.map_or(Ok(()), |folder| write(folder, name(study, variant), &page, &experiment, &outcomes));
+    let written = folder.map_or(Ok(()), |folder| {
+        let command = command(args.study.as_deref().unwrap_or(&study.name), variant);
+        write(folder, (name(study, variant), &command), &page, &experiment, &outcomes)
+    });
     let document = || of_study(&page, &file.text, &page::command());
     let reported = args.report.as_deref().map_or(Ok(()), |file| page::write(file, &document()));
     let exported = export::write(&args.export, &page.findings());
@@ -141,20 +144,24 @@ fn name(study: &Study, variant: Variant) -> FileName {
     }
 }
 
+/// What makes the page again: `asked` is what the user names.
+fn command(asked: &str, variant: Variant) -> String {
+    let quick = if variant.quick { " --quick" } else { "" };
+    let seed = variant.seed.map_or(String::new(), |seed| format!(" --seed {seed}"));
+    let is_usual = variant.seeds == Variant::default().seeds;
+    let seeds = if is_usual { String::new() } else { format!(" --seeds {}", variant.seeds) };
+    format!("schedlab study {}{quick}{seed}{seeds}", quoted(asked))
+}
+
 /// The page, its values, and all results.
 fn write(
     folder: &Path,
-    name: FileName,
+    (name, command): (FileName, &str),
     page: &Page,
     experiment: &Experiment,
     outcomes: &[CaseOutcome],
 ) -> Result<(), Failure> {
-    let question = experiment.variant.question.and_then(|_| page.questions.first());
-    let question = question.map_or(String::new(), |question| format!(":{}", question.id));
-    let mut command = format!("schedlab study {}", quoted(&format!("{}{question}", page.name)));
-    command += if experiment.variant.quick { " --quick" } else { "" };
-    command += &experiment.variant.seed.map_or(String::new(), |seed| format!(" --seed {seed}"));
-    files::write_in(folder, &name, ".md", Shown::document(&page.markdown(&command)).as_str().as_bytes())?;
+    files::write_in(folder, &name, ".md", Shown::document(&page.markdown(command)).as_str().as_bytes())?;
     let lines = |value: serde_json::Value| format!("{value:#}\n").into_bytes();
     files::write_in(folder, &name, ".json", &lines(json!(page)))?;
     let result = |(case, outcome): (&schedlab_study::Case, &CaseOutcome)| {

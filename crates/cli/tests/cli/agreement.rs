@@ -134,6 +134,7 @@ fn what_cannot_be_judged_is_one_line() {
             "--kernel is for --venue vm and has no effect in host",
         ),
         (&["--policy", "kernel"], "policy kernel cannot be run in the venue `sim`"),
+        (&["--policy", "rr,ps,srpt"], "policy srpt cannot be run in the venue `vm`"),
         (&["--policy", "ps"], "policy ps cannot be run in the venue `vm`"),
         (&["--policy", "rr", "--max-seeds", "2"], "--max-seeds 2 is less than the 3 seeds"),
         (&["--policy", "rr", "--length", "4", "--max-length", "3"], "--max-length 3 is less than --length 4"),

@@ -207,6 +207,8 @@ fn what_cannot_be_judged_is_told_before_anything_runs() {
         ("max = \"2ms\"", "max = 2", "mine.gate.toml:13:7: 2 has no unit"),
         ("history =", "histry =", "mine.gate.toml:4:1: unknown key `histry`: did you mean `history`?"),
         ("\"1 %\", \"1500us\"", "\"1 %\", \"1500 MB\"", "mine.gate.toml:8:9:"),
+        ("history =", "kernel = \"debian:13\"\nhistory =", "`kernel` is for `venue = \"vm\"` and has no effect in sim"),
+        ("history =", "duration = \"0s\"\nhistory =", "mine.gate.toml:4:12: desk.toml: "),
     ] {
         let output = with(from, to);
         assert_eq!((output.code, output.out.as_str()), (Some(2), ""), "{to}: {}", output.err);
@@ -225,6 +227,13 @@ fn what_cannot_be_judged_is_told_before_anything_runs() {
     let told = "desk.toml under ./mine.bpf.c in sim is not what it was when mine.baseline.toml was written";
     assert!(output.err.contains(told) && output.err.contains("--update"), "{}", output.err);
     assert!(repository.update().contains("2 new"), "what is new has nothing to be compared with");
+    // What is accepted has not failed.
+    repository.edit("slice, 20 * NS_PER_MS", "slice, 30 * NS_PER_MS");
+    let judged = repository.0.run(&["gate", "mine.gate.toml", "--json"]);
+    assert!(judged.code == Some(5) && judged.out.contains("\"failed\": 2"), "{}{}", judged.out, judged.err);
+    let accepted = repository.0.json(&["gate", "mine.gate.toml", "--update", "--json"]);
+    assert_eq!(accepted["counts"]["failed"], 0);
+    assert!(accepted["checks"].as_array().unwrap().iter().any(|check| check["verdict"] == "accepted"), "{accepted}");
 }
 
 #[test]

@@ -63,6 +63,10 @@ fn bash_completes_names_and_files() {
     assert_eq!(completed(&["run", "hea"]), ["heavy-load"]);
     assert_eq!(completed(&["run", "smal"]), ["small.toml"]);
     assert_eq!(completed(&["run", "heavy-load", "--policy", "mlf"]), ["mlfq", "mlfq-mine.bpf.c"]);
+    assert_eq!(completed(&["compare", "x", "--policy", "rr,ul"]), ["rr,ule"], "a list goes on");
+    assert_eq!(completed(&["compare", "x", "--policy", "rr,mlf"]), ["rr,mlfq", "rr,mlfq-mine.bpf.c"]);
+    assert_eq!(completed(&["agreement", "--family", "locks,pip"]), ["locks,pipes"]);
+    assert_eq!(completed(&["run", "heavy-load", "--policy", "rr,mlf"]), [""], "one policy is no list");
     assert_eq!(completed(&["policies", "mlf"]), ["mlfq", "mlfq-mine.bpf.c"]);
     assert_eq!(completed(&["policies", "new", "x", "--from", "mlf"]), ["mlfq"]);
     assert_eq!(completed(&["scenarios", "--family", "lock"]), ["locks"]);

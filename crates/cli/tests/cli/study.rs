@@ -46,6 +46,10 @@ fn files_of_policies_count_from_the_folder_of_the_study() {
     let study = lab.run(&["study", "papers/shares.toml", "--quiet"]);
     assert!(study.out.contains("The value holds."), "{}{}", study.out, study.err);
     assert!(lab.run(&["study", "papers/shares.toml", "--questions"]).out.contains("holds"));
+    lab.run(&["study", "papers/shares.toml", "--quiet", "--seeds", "2", "-o", "made"]);
+    let mut files = fs::read_dir(lab.path("made")).unwrap().map(|entry| entry.unwrap().path());
+    let page = files.find(|path| path.extension().is_some_and(|end| end == "md")).unwrap();
+    assert!(fs::read_to_string(page).unwrap().contains("Made by `schedlab study papers/shares.toml --seeds 2` ("));
 }
 
 #[test]
@@ -126,7 +130,7 @@ fn one_question_can_be_run_and_all_are_listed() {
     let page = out(&["study", "./shares.toml:weight", "-o", "results"]);
     assert!(page.contains("weight: ") && !page.contains("And alone?"), "{page}");
     let file = fs::read_to_string(lab.path("results/shares-weight.md")).unwrap();
-    assert!(file.contains("Made by `schedlab study shares:weight`"), "{file}");
+    assert!(file.contains("Made by `schedlab study ./shares.toml:weight`"), "{file}");
     let after = out(&["study", "shares.toml", "--questions"]);
     assert!(after.contains("The value holds.") && after.contains("0 of 5 runs are kept"), "{after}");
     let missing = lab.run(&["study", "shares.toml:wait"]);

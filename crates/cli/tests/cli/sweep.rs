@@ -121,6 +121,7 @@ fn wrong_sweeps_are_one_line_and_leave_nothing() {
     wrong(&SWEEP.replace(".quantum", ".quanta"), "did you mean `quantum`?");
     wrong(&SWEEP.replace("to = 3", "to = 0"), "`from` must be less than `to`");
     wrong(&SWEEP.replace("axis", "axes"), "unknown key `axes`: did you mean `axis`?");
+    wrong(&format!("engine = \"bochs\"\n{SWEEP}"), "`engine` is for `venue = \"vm\"` and has no effect in sim");
     wrong(&SWEEP.replace("\"5ms\"", "\"5\""), "the time 5 has no unit");
     let output = lab.run(&["sweep", "nothing.toml", "-o", "table"]);
     assert_eq!(output.code, Some(2));

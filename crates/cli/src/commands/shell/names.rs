@@ -12,6 +12,9 @@ use std::fmt::Write as _;
 /// Stands among the names of an argument that takes files too, until the script is finished.
 const FILES: &str = "__files__";
 
+/// As [`FILES`], where the argument is a list: names come after a comma, too.
+const LIST: &str = "__list__";
+
 /// The completions of a shell.
 pub fn completions(shell: Shell, command: Command) -> String {
     let hidden = hidden(&command);
@@ -52,9 +55,13 @@ fn names(command: &str, argument: &str) -> Option<Vec<&'static str>> {
     let shipped = || catalog().iter().map(|policy| policy.name);
     Some(match (command, argument) {
         ("new", "from") => shipped().collect(),
-        (_, "policy") | ("search", "against") => shipped().chain(ideal()).chain([FILES]).collect(),
+        ("run" | "score" | "tune" | "search" | "load", "policy") | ("search", "against") => {
+            shipped().chain(ideal()).chain([FILES]).collect()
+        }
+        (_, "policy") => shipped().chain(ideal()).chain([FILES, LIST]).collect(),
         ("scenarios", "name") => scenarios().collect(),
         (_, "scenario") => scenarios().chain([FILES]).collect(),
+        ("agreement", "family") => families().chain(["all", LIST]).collect(),
         (_, "family") => families().chain(["all"]).collect(),
         ("show", "name") => studies().collect(),
         ("study", "study") => studies().chain([FILES]).collect(),
@@ -67,9 +74,10 @@ fn ideal() -> impl Iterator<Item = &'static str> {
     Discipline::ALL.into_iter().map(|discipline| &*ideal_name(discipline).leak())
 }
 
-/// A line without the names of hidden options and without the mark of files.
+/// A line without the names of hidden options and without marks.
 fn without(line: &str, hidden: &[String]) -> String {
-    hidden.iter().fold(line.replace(&format!(" {FILES}"), ""), |line, option| line.replace(&format!(" {option} "), " "))
+    let plain = [FILES, LIST].iter().fold(line.to_string(), |line, mark| line.replace(&format!(" {mark}"), ""));
+    hidden.iter().fold(plain, |line, option| line.replace(&format!(" {option} "), " "))
 }
 
 /// Bash has a line for the words of a command, and one for those of each option.
@@ -83,12 +91,20 @@ fn bash(text: &str, hidden: &[String]) -> String {
         }
         let is_reply = line.contains("compgen -W ");
         let offers_files = is_reply && (is_marked || takes_files && line.contains("${opts}"));
+        let is_list = is_reply && line.contains(LIST);
         let line = without(line, hidden);
+        let line = match is_list {
+            // What comes before the last comma is there already.
+            true => line
+                .replace("compgen -W ", "compgen -P \"${cur%\"${cur##*,}\"}\" -W ")
+                .replace("-- \"${cur}\"", "-- \"${cur##*,}\""),
+            false => line,
+        };
         let line = match offers_files {
             // Folders get a slash, and names with spaces quotes.
             true => line
                 .replace("COMPREPLY=(", "compopt -o filenames 2>/dev/null; COMPREPLY=(")
-                .replace("compgen -W ", "compgen -f -W "),
+                .replace("$(compgen ", "$(compgen -f "),
             false => line,
         };
         let _ = writeln!(script, "{line}");
@@ -96,21 +112,24 @@ fn bash(text: &str, hidden: &[String]) -> String {
     script
 }
 
-/// Zsh has the words of an argument in brackets; with files they are a function.
+/// Zsh has the words of an argument in brackets; where there are marks they are a function.
 fn zsh(text: &str, hidden: &[String]) -> String {
     let (mut functions, mut script) = (String::new(), String::new());
     for (number, line) in text.lines().enumerate() {
         if hidden.iter().any(|option| line.starts_with(&format!("'{option}["))) {
             continue;
         }
-        let mark = format!(" {FILES})");
-        let of_files = line.split_once(&mark).and_then(|(before, after)| Some((before.rsplit_once(":(")?, after)));
-        let Some(((before, words), after)) = of_files else {
+        let (is_list, takes_files) = (line.contains(LIST), line.contains(FILES));
+        let plain = without(line, &[]);
+        let parts = plain.rsplit_once(":(").and_then(|(before, rest)| Some((before, rest.rsplit_once(')')?)));
+        let (true, Some((before, (words, after)))) = (is_list || takes_files, parts) else {
             let _ = writeln!(script, "{line}");
             continue;
         };
         let name = format!("_schedlab_names_{number}");
-        let _ = writeln!(functions, "{name}() {{ _alternative 'names:name:({words})' 'files:file:_files' }}");
+        let list = if is_list { "compset -P '*,'; " } else { "" };
+        let files = if takes_files { " 'files:file:_files'" } else { "" };
+        let _ = writeln!(functions, "{name}() {{ {list}_alternative 'names:name:({words})'{files} }}");
         let _ = writeln!(script, "{before}:{name}{after}");
     }
     // The first call of the script comes at its end.
@@ -118,7 +137,7 @@ fn zsh(text: &str, hidden: &[String]) -> String {
     format!("{head}\n\n{functions}\n{rest}")
 }
 
-/// Fish has a line for each word of an option.
+/// Fish has a line for each word of an option, the last of them with the quote that ends them.
 fn fish(text: &str, hidden: &[String]) -> String {
     let mut script: Vec<String> = Vec::new();
     for line in text.lines() {
@@ -126,7 +145,8 @@ fn fish(text: &str, hidden: &[String]) -> String {
         if hidden.iter().any(is_hidden) {
             continue;
         }
-        let Some(end) = line.strip_prefix(&format!("{FILES}\\t''")) else {
+        let mark = [FILES, LIST].into_iter().find(|mark| line.starts_with(mark));
+        let (Some(mark), Some((_, end))) = (mark, line.split_once("\\t''")) else {
             script.push(line.into());
             continue;
         };
@@ -134,11 +154,21 @@ fn fish(text: &str, hidden: &[String]) -> String {
         if let Some(last) = script.last_mut() {
             last.push_str(end);
         }
-        if let Some(option) = script.iter_mut().rev().find(|line| line.contains(" -r -f -a \"")) {
-            *option = option.replace(" -r -f -a \"", " -r -F -a \"");
+        let Some(option) = script.iter().rposition(|line| line.contains(" -a \"")) else { continue };
+        match mark {
+            FILES => script[option] = script[option].replace(" -r -f -a \"", " -r -F -a \""),
+            _ => fish_list(&mut script, option),
         }
     }
     script.join("\n") + "\n"
+}
+
+/// Makes the words of an option from this line on what a list takes: fish has a function for it.
+fn fish_list(script: &mut Vec<String>, option: usize) {
+    let words = script.drain(option..).collect::<Vec<_>>().join("\n");
+    let Some((head, words)) = words.split_once(" -a \"") else { return script.push(words) };
+    let words: Vec<&str> = words.lines().filter_map(|line| Some(line.split_once("\\t''")?.0)).collect();
+    script.push(format!("{head} -a \"(__fish_complete_list , 'printf %s\\\\n {}')\"", words.join(" ")));
 }
 
 /// What the library leaves out in fish: the words of arguments that are no options.
@@ -149,7 +179,7 @@ fn fish_positionals(command: &Command) -> String {
         for (path, command) in [(verb.get_name().to_string(), verb)].into_iter().chain(below) {
             for names in command.get_positionals().filter_map(|arg| names(command.get_name(), arg.get_id().as_str())) {
                 let files = if names.contains(&FILES) { "-F" } else { "-f" };
-                let words: Vec<&str> = names.into_iter().filter(|name| *name != FILES).collect();
+                let words: Vec<&str> = names.into_iter().filter(|name| ![FILES, LIST].contains(name)).collect();
                 let condition = conditions(&path);
                 let _ = writeln!(text, "complete -c schedlab -n \"{condition}\" {files} -a \"{}\"", words.join(" "));
             }
@@ -183,7 +213,7 @@ mod tests {
         assert_eq!(hidden, ["--confined"]);
         for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
             let text = script(shell);
-            assert!(!text.contains(FILES) && !text.contains("confined"), "{shell:?}");
+            assert!(![FILES, LIST, "confined"].iter().any(|word| text.contains(word)), "{shell:?}");
             assert!(text.contains("heavy-load") && text.contains("mlfq"), "{shell:?}");
         }
     }
