@@ -25,6 +25,9 @@ const ROWS_OF_WORDS: usize = 12;
 /// The width of a chart that has one panel only, in pixels.
 const WIDE: u64 = 600;
 
+/// The width of an average letter of a label, in pixels.
+const LETTER: f64 = 6.2;
+
 /// The width of a wide letter of a label, in pixels.
 const WIDE_LETTER: f64 = 8.0;
 
@@ -213,7 +216,7 @@ impl Chart {
     ) {
         let Some(definition) = encoding.get_mut(channel) else { return };
         if let Some(title) = title {
-            definition["title"] = title.as_str().into();
+            definition["title"] = if channel == "x" { self.in_lines(title) } else { title.as_str().into() };
         }
         let Some(fields) = log.filter(|fields| !fields.is_empty() && definition["type"] == "quantitative") else {
             return;
@@ -246,12 +249,32 @@ impl Chart {
 
     /// Whether the names below groups of bars stand side by side without touching.
     fn names_fit(&self) -> bool {
-        const PANEL: f64 = 300.0;
-        const LETTER: f64 = 6.2;
         let names = self.distinct("x");
-        let width = if self.distinct("panel").len() < 2 { WIDE as f64 } else { PANEL };
+        let width = self.panel_width();
         let longest = names.iter().filter_map(|name| name.as_str()).map(|name| name.chars().count()).max();
         longest.unwrap_or(0) as f64 * LETTER * names.len() as f64 <= width
+    }
+
+    /// How wide a panel is, in pixels, where there may be several in a row.
+    fn panel_width(&self) -> f64 {
+        const PANEL: f64 = 300.0;
+        if self.distinct("panel").len() < 2 { WIDE as f64 } else { PANEL }
+    }
+
+    /// A title of an axis across, in as many lines as a panel needs: longer ones would reach into the next panel.
+    fn in_lines(&self, title: &str) -> Value {
+        let most = (self.panel_width() / LETTER) as usize;
+        let mut lines: Vec<String> = Vec::new();
+        for word in title.split_whitespace() {
+            match lines.last_mut() {
+                Some(line) if line.chars().count() + 1 + word.chars().count() <= most => {
+                    line.push(' ');
+                    line.push_str(word);
+                }
+                _ => lines.push(word.into()),
+            }
+        }
+        if lines.len() > 1 { json!(lines) } else { title.into() }
     }
 
     /// Over how many powers of ten the values go.

@@ -199,6 +199,21 @@ fn names_below_bars_are_tilted_where_they_would_touch() {
 }
 
 #[test]
+fn a_title_across_stays_within_its_panel() {
+    let title = |panels: &[&str], x: &str| {
+        let row =
+            |panel: &&str| json!({"panel": panel, "series": "a", "x": 1, "value": 1.0}).as_object().unwrap().clone();
+        let axes = Axes { x: Some(x.into()), ..Axes::default() };
+        let chart = Chart { axes, ..Chart::new(("id", "", ""), Kind::Grouped, panels.iter().map(row).collect()) };
+        chart.specification(Look::Light)["spec"]["encoding"]["x"]["title"].clone()
+    };
+    let long = "nice value of the lower task; that of the higher one is 0";
+    assert_eq!(title(&["a", "b"], long), json!(["nice value of the lower task; that of the higher", "one is 0"]));
+    assert_eq!(title(&["a"], long), long);
+    assert_eq!(title(&["a", "b"], "threads"), "threads");
+}
+
+#[test]
 fn one_venue_needs_no_legend_and_one_panel_no_head() {
     let mut chart = rows::example(Kind::Lines, "rr");
     chart.rows.retain(|row| row.get("venue").is_none_or(|venue| venue == "sim"));

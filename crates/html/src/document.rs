@@ -167,6 +167,11 @@ impl Cell<'_> {
     pub fn is_long_name(&self) -> bool {
         self.column.has_names() && self.text.chars().count() > SHORT_NAME
     }
+
+    /// Whether it has words where others of its column have a number: they take lines instead of the width of other columns.
+    pub fn has_words(&self) -> bool {
+        self.column.is_numeric && self.text.split_whitespace().count() > 3
+    }
 }
 
 impl TableView {

@@ -199,6 +199,11 @@ mod tests {
         let html = Document { sections: vec![Section { tables, ..Section::default() }], ..Document::default() }.html();
         assert!(html.contains(&format!("<td class=\"name\" title=\"{long}\">{long}</td><td>{long}</td>")));
         assert!(html.contains("<td class=\"number\">−3.1 %</td>"));
+        let sentence =
+            TableView { columns: vec![column("published", "the more they differ", true)], ..TableView::default() };
+        let section = Section { tables: vec![sentence], ..Section::default() };
+        let html = Document { sections: vec![section], ..Document::default() }.html();
+        assert!(html.contains("<td class=\"number words\">the more they differ</td>"));
     }
 
     #[test]

@@ -70,6 +70,20 @@
     return { labelLimit: limit, titleLimit: width, columns, orient: rows > 1 ? 'top' : 'bottom' };
   }
 
+  /** Titles of axes across, in as many lines as a panel of this width needs: longer ones would reach into the next panel. */
+  function wrapTitles(fit, width) {
+    const most = Math.max(8, Math.floor(width / LETTER));
+    for (const { encoding } of units(fit)) {
+      if (!encoding?.x?.title) continue;
+      const lines = [];
+      for (const word of [encoding.x.title].flat().join(' ').split(' ')) {
+        const line = `${lines.at(-1)} ${word}`;
+        if (lines.length && line.length <= most) lines[lines.length - 1] = line; else lines.push(word);
+      }
+      encoding.x.title = lines.length > 1 ? lines : lines[0];
+    }
+  }
+
   /** The specification for a place of this width: as many panels side by side as fit. */
   function fitted(specification, width) {
     const fit = structuredClone(specification);
@@ -90,6 +104,7 @@
       inner.width = Math.max(LEAST_PANEL, Math.min(Math.max(wanted, 560), width - MARGIN));
     }
     cutNames(fit, width);
+    if (inner.width) wrapTitles(fit, inner.width);
     fit.config.legend = { ...fit.config.legend, ...legendFor(specification, width, rows) };
     return isDark() ? recoloured(fit) : fit;
   }
