@@ -101,6 +101,23 @@ pub fn q_paired(rates: &[(f64, f64)], level: f64) -> Option<Estimate> {
     over_blocks(&parts, level)
 }
 
+/// How far other programs shift Q': what it is at rates of CPUs that they leave alone, less what it is. Under a fair scheduler a
+/// program next to one task takes half of the CPU, and next to four a fifth, which looks like an overhead below zero. `taken` has the
+/// part of the CPU time that others took next to one task and next to all, in each block. None without a block.
+pub fn shift_by_others(rates: &[(f64, f64)], taken: &[(f64, f64)], level: f64) -> Option<Estimate> {
+    let shift = |((alone, together), (of_one, of_all)): (&(f64, f64), &(f64, f64))| {
+        let ratio = together / alone;
+        ratio - ratio * (1.0 - of_one) / (1.0 - of_all)
+    };
+    over_blocks(&rates.iter().zip(taken).map(shift).collect::<Vec<_>>(), level)
+}
+
+/// Whether others explain an estimate as well as sharing does: they shift it, by more than half of its interval.
+pub fn may_be_others(q: &Estimate, shift: &Estimate) -> bool {
+    let half = q.interval.map_or(0.0, |(low, high)| (high - low) / 2.0);
+    shift.differs_from_zero() && shift.value.abs() > half
+}
+
 /// The mean over blocks, with Student's interval. None of no blocks.
 pub fn over_blocks(blocks: &[f64], level: f64) -> Option<Estimate> {
     let value = mean(blocks)?;
@@ -290,6 +307,25 @@ mod tests {
         assert_eq!(blocks_to_tell(&of([0.9, 1.1, 0.9, 1.1]), 4, 0.95), None, "of nothing there is nothing to tell");
         // Quantiles of chi squared with 17 degrees: 7.564 and 30.191; with 16: 6.908 and 28.845.
         assert_eq!(blocks_for_variance(0.95), 18);
+    }
+
+    /// A hog next to the tasks takes a half from one task and a fifth from four, so four together are 1.6 times as fast.
+    #[test]
+    fn others_look_like_an_overhead_below_zero() {
+        let rates = [(0.50, 0.80), (0.51, 0.80), (0.49, 0.80)];
+        let hog = [(0.50, 0.20), (0.49, 0.20), (0.51, 0.20)];
+        let (q, shift) = (q_paired(&rates, 0.95).unwrap(), shift_by_others(&rates, &hog, 0.95).unwrap());
+        assert!((q.value + 0.6).abs() < 0.01 && q.differs_from_zero(), "{q:?}");
+        assert!((shift.value - 0.6).abs() < 0.01 && may_be_others(&q, &shift), "{shift:?}");
+        // As much next to one task as next to all shifts nothing, and a little less than the interval explains nothing.
+        let shifts = |taken: [(f64, f64); 3]| shift_by_others(&rates, &taken, 0.95).unwrap();
+        assert!(!may_be_others(&q, &shifts([(0.3, 0.3); 3])));
+        assert!(!may_be_others(&q, &shifts([(0.02, 0.0), (0.021, 0.0), (0.019, 0.0)])), "{q:?}");
+        assert!(!may_be_others(&q, &shifts([(0.0, 0.0); 3])));
+        assert!(
+            shift_by_others(&rates[..1], &hog[..1], 0.95).is_some_and(|one| !may_be_others(&q, &one)),
+            "no interval"
+        );
     }
 
     #[test]

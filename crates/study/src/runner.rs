@@ -33,6 +33,8 @@ pub struct Observed {
     /// How long a piece of work took in each run, in nanoseconds, where work is calibrated: a computation is that much longer
     /// or shorter there.
     pub pieces: Vec<Option<f64>>,
+    /// The part of the CPU time that other programs took in each run, as far as that is known.
+    pub taken: Vec<f64>,
     /// The same under other seeds, or with small changes.
     pub further: Vec<Observed>,
 }
@@ -117,13 +119,15 @@ pub(crate) fn together(case: &Case, seen: Vec<Seen>) -> Result<Observed, String>
     };
     let piece = |seen: &Seen| seen.run.result.calibration.as_ref().map(|calibration| calibration.ns_per_piece);
     let pieces = seen.iter().map(piece).collect();
+    let taken = |seen: &Seen| seen.run.result.others.as_ref().and_then(|others| others.part_taken).unwrap_or(0.0);
+    let taken = seen.iter().map(taken).collect();
     let responses = seen.iter().filter_map(|seen| heard(seen, measure::NAME)).collect();
     let statuses = seen.iter().filter_map(|seen| heard(seen, statuses::NAME)).collect();
     let courses = seen.iter().filter_map(|seen| heard(seen, course::NAME)).collect();
     let wanted = seen.len();
     let set = RunSet::of(seen, wanted);
     let curves = set.curves.into_iter().map(|curves| curves.response).collect();
-    Ok(Observed { result: set.result, responses, statuses, courses, curves, rates, pieces, further: Vec::new() })
+    Ok(Observed { result: set.result, responses, statuses, courses, curves, rates, pieces, taken, further: Vec::new() })
 }
 
 /// What an ear heard of a run.

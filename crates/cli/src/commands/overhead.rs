@@ -120,8 +120,8 @@ fn end(page: &Page, (experiment, outcomes): (&Experiment, &[CaseOutcome]), monit
     match page.questions.iter().map(|question| question.refused).sum::<usize>() {
         0 => Ok(()),
         refused => Err(Failure::Inconclusive(format!(
-            "{} from zero: take a longer --duration or more --blocks",
-            numbered(refused as u64, "estimate does not differ", "estimates do not differ")
+            "{} not reported: the lines below the tables say what would help",
+            numbered(refused as u64, "estimate is", "estimates are")
         ))),
     }
 }

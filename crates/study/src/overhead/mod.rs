@@ -8,6 +8,7 @@ pub use page::{Pages, page};
 
 use crate::case::{Case, Experiment};
 use crate::language::{OverheadMetric, OverheadSpec};
+use crate::page::number;
 use crate::runner::{CaseOutcome, Observed};
 use crate::seen::Look;
 use crate::verdict::LEFT_OUT;
@@ -41,6 +42,8 @@ struct Point {
     per_switch: Option<f64>,
     /// What Q' lacks to differ from zero, and so all that follows from it.
     lacks: Option<Lacks>,
+    /// What others took next to one task and next to all, where that explains Q' as well as sharing does.
+    others: Option<(f64, f64)>,
     /// What the variance lacks to be known.
     variance_lacks: Option<Lacks>,
 }
@@ -80,13 +83,14 @@ impl System {
         let alone = seen.first().filter(|(tasks, _)| *tasks == 1).map(|(_, observed)| *observed);
         let points = alone.map_or(Vec::new(), |alone| {
             let piece = alone.pieces.first().copied().flatten();
-            let rates = |observed: &Observed| {
-                let rates = alike(observed, piece);
-                block.map_or(rates.clone(), |block| rates.get(block).copied().into_iter().collect())
+            let blocks = |observed: &Observed| {
+                let blocks: Vec<Block> =
+                    alike(observed, piece).into_iter().zip(observed.taken.iter().copied()).collect();
+                block.map_or(blocks.clone(), |block| blocks.get(block).copied().into_iter().collect())
             };
-            let alone = rates(alone);
+            let alone = blocks(alone);
             let of =
-                |(tasks, observed): &(u32, &Observed)| Point::of(spec, *tasks, observed, (&alone, &rates(observed)));
+                |(tasks, observed): &(u32, &Observed)| Point::of(spec, *tasks, observed, (&alone, &blocks(observed)));
             seen.iter().filter_map(of).collect()
         });
         System { name, venue: cases.first().map_or(VenueName::Sim, |(case, _)| case.runs.place.name), points }
@@ -96,6 +100,11 @@ impl System {
     fn refused(&self, tasks: u32, metric: OverheadMetric) -> Option<String> {
         let here = || self.points.iter().filter(move |point| point.tasks == tasks);
         let told = |lacks: Option<Lacks>, what: &str| lacks.map(|lacks| format!("{what}: {}", lacks.words()));
+        if !matches!(metric, OverheadMetric::Elapsed | OverheadMetric::Truth)
+            && let Some(why) = self.points.iter().find_map(|point| Some(took(point.tasks, point.others?)))
+        {
+            return Some(why);
+        }
         match metric {
             OverheadMetric::Elapsed | OverheadMetric::Truth => None,
             OverheadMetric::Variance => {
@@ -135,7 +144,7 @@ impl System {
 
     /// The same, where none of its points is refused.
     fn told_line(&self) -> Option<(f64, f64)> {
-        self.line().filter(|_| self.points.iter().all(|point| point.lacks.is_none()))
+        self.line().filter(|_| self.points.iter().all(Point::is_told))
     }
 
     fn alone(&self) -> Option<&Point> {
@@ -144,9 +153,14 @@ impl System {
 }
 
 impl Point {
-    /// What follows from Q', where that differs from zero.
+    /// Whether Q' differs from zero, and not because of others.
+    fn is_told(&self) -> bool {
+        self.lacks.is_none() && self.others.is_none()
+    }
+
+    /// What follows from Q', where that is told.
     fn told<T>(&self, what: T) -> Option<T> {
-        self.lacks.is_none().then_some(what)
+        self.is_told().then_some(what)
     }
 
     /// The variance, where there are blocks enough.
@@ -154,14 +168,19 @@ impl Point {
         self.variance.filter(|_| self.variance_lacks.is_none())
     }
 
-    /// Of the rates of a single task and of all together, block by block.
-    fn of(spec: &OverheadSpec, tasks: u32, observed: &Observed, (alone, rates): (&[f64], &[f64])) -> Option<Point> {
-        let pairs: Vec<(f64, f64)> = alone.iter().copied().zip(rates.iter().copied()).collect();
+    /// Of a single task and of all together, block by block.
+    fn of(spec: &OverheadSpec, tasks: u32, observed: &Observed, (alone, all): (&[Block], &[Block])) -> Option<Point> {
+        let (pairs, taken): (Vec<_>, Vec<_>) =
+            alone.iter().zip(all).map(|(one, all)| ((one.0, all.0), (one.1, all.1))).unzip();
+        let rates: Vec<f64> = all.iter().map(|(rate, _)| *rate).collect();
         let elapsed = |tasks: u32, rate: f64| estimators::normalised(spec.computations * f64::from(tasks), 1.0, rate);
         let added =
             |&(alone, together): &(f64, f64)| estimators::added(tasks, elapsed(1, alone), elapsed(tasks, together));
         let overheads: Vec<f64> = pairs.iter().map(added).collect();
         let q = estimators::q_paired(&pairs, LEVEL)?;
+        let shift = estimators::shift_by_others(&pairs, &taken, LEVEL)?;
+        let (of_one, of_all): (Vec<f64>, Vec<f64>) = taken.into_iter().unzip();
+        let others = (tasks > 1 && estimators::may_be_others(&q, &shift)).then(|| mean(&of_one).zip(mean(&of_all)));
         let whole = observed.result.whole();
         let is_known = whole.get("overhead_ns.switch").is_some();
         let overheads_of_cpus: Vec<f64> =
@@ -176,9 +195,10 @@ impl Point {
         let variance_lacks = Lacks { made, enough: Some(enough) };
         Some(Point {
             lacks: (!is_told).then_some(lacks),
+            others: others.flatten(),
             variance_lacks: (tasks > 1 && made < enough).then_some(variance_lacks),
             tasks,
-            elapsed: elapsed(tasks, mean(rates)?),
+            elapsed: elapsed(tasks, mean(&rates)?),
             q,
             added: estimators::over_blocks(&overheads, LEVEL)?,
             variance: estimators::variance(&overheads, LEVEL),
@@ -186,6 +206,15 @@ impl Point {
             per_switch: (tasks > 1 && switches > 0.0).then(|| q.value * duration_s / switches),
         })
     }
+}
+
+/// What a run says: the rate of its tasks, and the part of the CPU time that others took.
+type Block = (f64, f64);
+
+/// What others took next to one task, and next to all.
+fn took(tasks: u32, (of_one, of_all): (f64, f64)) -> String {
+    let [one, all] = [of_one, of_all].map(|part| number(100.0 * part));
+    format!("other programs took {one} % of the CPU next to one task and {all} % next to {tasks}")
 }
 
 /// The method asks for the same work in every run (the paper's first assumption). Where work is calibrated a computation has as

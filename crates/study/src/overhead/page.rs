@@ -33,7 +33,7 @@ pub fn page(spec: &OverheadSpec, experiment: &Experiment, outcomes: &[CaseOutcom
         tables: vec![by_tasks(spec, &words, &systems), by_system(&words, &systems)],
         charts: charts(spec, &systems),
         statements: statements::all(spec, &systems),
-        refused: systems.iter().flat_map(|system| &system.points).filter(|point| point.lacks.is_some()).count(),
+        refused: systems.iter().flat_map(|system| &system.points).filter(|point| !point.is_told()).count(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the systems of an estimate say together: what is refused, the ranking, the ordering theorem, the error.
 
-use super::{Lacks, Point, System, estimators};
+use super::{Lacks, Point, System, estimators, took};
 use crate::language::OverheadSpec;
 use crate::page::number;
 use schedlab_model::count::counted;
@@ -20,19 +20,30 @@ pub(super) fn all(spec: &OverheadSpec, systems: &[System]) -> Vec<String> {
 fn refused(spec: &OverheadSpec, systems: &[System]) -> Vec<String> {
     let all = || systems.iter().flat_map(|system| system.points.iter().map(move |point| (system, point)));
     let limit = spec.blocks.map_or(String::new(), |limit| format!("; at most {limit} are made"));
-    let of_q = |(system, point): (&System, &Point)| {
-        let lacks = point.lacks?.words();
+    let of_q = |system: &System, point: &Point, why: String| {
         let half = point.q.interval.map_or(String::new(), |(low, high)| format!(" ± {}", number(50.0 * (high - low))));
         let q = number(100.0 * point.q.value);
-        Some(format!("{} with {} ({q}{half} %; {lacks})", system.name.join(" "), counted(point.tasks, "task")))
+        format!("{} with {} ({q}{half} %; {why})", system.name.join(" "), counted(point.tasks, "task"))
     };
-    let of_q: Vec<String> = all().filter_map(of_q).collect();
+    let by_others = |(system, point): (&System, &Point)| Some(of_q(system, point, took(point.tasks, point.others?)));
+    let by_others: Vec<String> = all().filter_map(by_others).collect();
+    let with_zero = |(_, point): &(&System, &Point)| point.others.is_none();
+    let with_zero =
+        all().filter(with_zero).filter_map(|(system, point)| Some(of_q(system, point, point.lacks?.words())));
+    let with_zero: Vec<String> = with_zero.collect();
     let of_variance: Vec<Lacks> = all().filter_map(|(_, point)| point.variance_lacks).collect();
     let least = of_variance.iter().min_by_key(|lacks| lacks.made);
-    let q = (!of_q.is_empty()).then(|| {
+    let others = (!by_others.is_empty()).then(|| {
+        format!(
+            "Not reported, because other programs explain Q' as well (nor is anything derived from it): {}. Run it again when \
+             the machine is quiet.",
+            by_others.join("; ")
+        )
+    });
+    let q = (!with_zero.is_empty()).then(|| {
         format!(
             "Not reported, because the interval of Q' includes zero (nor is anything derived from it): {}{limit}.",
-            of_q.join("; ")
+            with_zero.join("; ")
         )
     });
     let variance = least.map(|lacks| {
@@ -44,7 +55,7 @@ fn refused(spec: &OverheadSpec, systems: &[System]) -> Vec<String> {
             lacks.words()
         )
     });
-    q.into_iter().chain(variance).collect()
+    others.into_iter().chain(q).chain(variance).collect()
 }
 
 /// Estimates below zero: n tasks together compute more there than one alone.
@@ -131,11 +142,11 @@ type Order = (estimators::Ordering, Option<bool>);
 fn orders(x: &System, m: &System) -> Vec<Order> {
     let (Some(x_alone), Some(m_alone)) = (x.alone(), m.alone()) else { return Vec::new() };
     let together = |a: &Point| {
-        let b = m.points.iter().find(|b| b.tasks == a.tasks && b.lacks.is_none())?;
+        let b = m.points.iter().find(|b| b.tasks == a.tasks && b.is_told())?;
         let order = estimators::ordering(a.tasks, (x_alone.elapsed, a.elapsed), (m_alone.elapsed, b.elapsed));
         Some((order, a.truth.zip(b.truth).map(|(a, b)| a > b)))
     };
-    x.points.iter().filter(|point| point.tasks > 1 && point.lacks.is_none()).filter_map(together).collect()
+    x.points.iter().filter(|point| point.tasks > 1 && point.is_told()).filter_map(together).collect()
 }
 
 fn apply(orders: &[Order]) -> bool {

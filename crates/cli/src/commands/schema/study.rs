@@ -53,7 +53,7 @@ fn question() -> Value {
         key("asks", "The question.", text()),
         key("tables", "What was measured.", list(table())),
         key("statements", "What was found about all rows of a table.", list(text())),
-        maybe("refused", "How many estimates do not differ from zero.", whole()),
+        maybe("refused", "How many estimates are not reported.", whole()),
         key("charts", "Pictures.", list(chart())),
         key("values", "Published values.", list(value())),
         key("found", "What the values come to.", text()),
