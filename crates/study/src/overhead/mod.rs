@@ -100,23 +100,17 @@ impl System {
     fn refused(&self, tasks: u32, metric: OverheadMetric) -> Option<String> {
         let here = || self.points.iter().filter(move |point| point.tasks == tasks);
         let told = |lacks: Option<Lacks>, what: &str| lacks.map(|lacks| format!("{what}: {}", lacks.words()));
-        if !matches!(metric, OverheadMetric::Elapsed | OverheadMetric::Truth)
-            && let Some(why) = self.points.iter().find_map(|point| Some(took(point.tasks, point.others?)))
-        {
-            return Some(why);
-        }
+        let disturbed = |point: &Point| Some(took(point.tasks, point.others?));
         match metric {
             OverheadMetric::Elapsed | OverheadMetric::Truth => None,
-            OverheadMetric::Variance => {
-                here().find_map(|point| told(point.variance_lacks, "the variance is not known"))
-            }
+            OverheadMetric::Variance => here()
+                .find_map(|point| disturbed(point).or_else(|| told(point.variance_lacks, "the variance is not known"))),
             OverheadMetric::Q | OverheadMetric::Added | OverheadMetric::Error => {
-                here().find_map(|point| told(point.lacks, "its interval includes zero"))
+                here().find_map(|point| disturbed(point).or_else(|| told(point.lacks, "its interval includes zero")))
             }
-            OverheadMetric::PerTask | OverheadMetric::Explained => self
-                .points
-                .iter()
-                .find_map(|point| told(point.lacks, "a point of the line has an interval that includes zero")),
+            OverheadMetric::PerTask | OverheadMetric::Explained => self.points.iter().find_map(|point| {
+                disturbed(point).or_else(|| told(point.lacks, "a point of the line has an interval that includes zero"))
+            }),
         }
     }
 
@@ -163,9 +157,9 @@ impl Point {
         self.is_told().then_some(what)
     }
 
-    /// The variance, where there are blocks enough.
+    /// The variance, where there are blocks enough and others do not explain it.
     fn known_variance(&self) -> Option<Estimate> {
-        self.variance.filter(|_| self.variance_lacks.is_none())
+        self.variance.filter(|_| self.variance_lacks.is_none() && self.others.is_none())
     }
 
     /// Of a single task and of all together, block by block.

@@ -16,46 +16,49 @@ pub(super) fn all(spec: &OverheadSpec, systems: &[System]) -> Vec<String> {
     statements
 }
 
-/// Estimates that are refused, each with the number of blocks that would do.
+/// Estimates that are refused, with what would help.
 fn refused(spec: &OverheadSpec, systems: &[System]) -> Vec<String> {
-    let all = || systems.iter().flat_map(|system| system.points.iter().map(move |point| (system, point)));
     let limit = spec.blocks.map_or(String::new(), |limit| format!("; at most {limit} are made"));
-    let of_q = |system: &System, point: &Point, why: String| {
+    let by_others = named(systems, |point| Some(took(point.tasks, point.others?))).map(|names| {
+        format!(
+            "Not reported, because other programs explain Q' as well (nor is anything derived from it): {names}. Run it again \
+             when the machine is quiet."
+        )
+    });
+    let with_zero = |point: &Point| point.lacks.filter(|_| point.others.is_none()).map(Lacks::words);
+    let with_zero = named(systems, with_zero).map(|names| {
+        format!(
+            "Not reported, because the interval of Q' includes zero (nor is anything derived from it): {names}{limit}."
+        )
+    });
+    by_others.into_iter().chain(with_zero).chain(refused_variances(systems, &limit)).collect()
+}
+
+/// The estimates for which there is a reason, each with it.
+fn named(systems: &[System], why: impl Fn(&Point) -> Option<String>) -> Option<String> {
+    let name = |system: &System, point: &Point| {
         let half = point.q.interval.map_or(String::new(), |(low, high)| format!(" ± {}", number(50.0 * (high - low))));
         let q = number(100.0 * point.q.value);
-        format!("{} with {} ({q}{half} %; {why})", system.name.join(" "), counted(point.tasks, "task"))
+        let why = why(point)?;
+        Some(format!("{} with {} ({q}{half} %; {why})", system.name.join(" "), counted(point.tasks, "task")))
     };
-    let by_others = |(system, point): (&System, &Point)| Some(of_q(system, point, took(point.tasks, point.others?)));
-    let by_others: Vec<String> = all().filter_map(by_others).collect();
-    let with_zero = |(_, point): &(&System, &Point)| point.others.is_none();
-    let with_zero =
-        all().filter(with_zero).filter_map(|(system, point)| Some(of_q(system, point, point.lacks?.words())));
-    let with_zero: Vec<String> = with_zero.collect();
-    let of_variance: Vec<Lacks> = all().filter_map(|(_, point)| point.variance_lacks).collect();
-    let least = of_variance.iter().min_by_key(|lacks| lacks.made);
-    let others = (!by_others.is_empty()).then(|| {
-        format!(
-            "Not reported, because other programs explain Q' as well (nor is anything derived from it): {}. Run it again when \
-             the machine is quiet.",
-            by_others.join("; ")
-        )
-    });
-    let q = (!with_zero.is_empty()).then(|| {
-        format!(
-            "Not reported, because the interval of Q' includes zero (nor is anything derived from it): {}{limit}.",
-            with_zero.join("; ")
-        )
-    });
-    let variance = least.map(|lacks| {
-        let (refused, points) = (of_variance.len(), all().filter(|(_, point)| point.tasks > 1).count());
-        format!(
-            "Not reported, because the interval is too wide (its upper end is more than {} times the lower one): \
-             {refused} of {points} variances ({}{limit}).",
-            estimators::VARIANCE_WITHIN,
-            lacks.words()
-        )
-    });
-    others.into_iter().chain(q).chain(variance).collect()
+    let of_system = |system: &System| system.points.iter().filter_map(|point| name(system, point)).collect::<Vec<_>>();
+    let names: Vec<String> = systems.iter().flat_map(of_system).collect();
+    (!names.is_empty()).then(|| names.join("; "))
+}
+
+/// How many variances are refused, and the number of blocks that would do.
+fn refused_variances(systems: &[System], limit: &str) -> Option<String> {
+    let all = || systems.iter().flat_map(|system| &system.points);
+    let lacking: Vec<Lacks> = all().filter_map(|point| point.variance_lacks).collect();
+    let least = lacking.iter().min_by_key(|lacks| lacks.made)?;
+    let (refused, points) = (lacking.len(), all().filter(|point| point.tasks > 1).count());
+    Some(format!(
+        "Not reported, because the interval is too wide (its upper end is more than {} times the lower one): {refused} of \
+         {points} variances ({}{limit}).",
+        estimators::VARIANCE_WITHIN,
+        least.words()
+    ))
 }
 
 /// Estimates below zero: n tasks together compute more there than one alone.

@@ -41,10 +41,19 @@ fn named(command: Command) -> Command {
     let name = command.get_name().to_string();
     let with_names = |arg: Arg| match names(&name, arg.get_id().as_str()) {
         // Completions only offer words: no value is read, and a default need not be one of them.
-        Some(names) => arg.default_value(None::<&'static str>).value_parser(PossibleValuesParser::new(names)),
+        Some(names) => {
+            let mark = takes_list(&arg).then_some(LIST);
+            let words = PossibleValuesParser::new(names.into_iter().chain(mark));
+            arg.default_value(None::<&'static str>).value_parser(words)
+        }
         None => arg,
     };
     command.mut_args(with_names).mut_subcommands(named)
+}
+
+/// Whether an argument takes several names with commas between them: its help then calls them so.
+fn takes_list(arg: &Arg) -> bool {
+    arg.get_value_names().is_some_and(|names| names.iter().any(|name| ["POLICIES", "NAMES"].contains(&name.as_str())))
 }
 
 /// What an argument of a command is called by.
@@ -55,13 +64,9 @@ fn names(command: &str, argument: &str) -> Option<Vec<&'static str>> {
     let shipped = || catalog().iter().map(|policy| policy.name);
     Some(match (command, argument) {
         ("new", "from") => shipped().collect(),
-        ("run" | "score" | "tune" | "search" | "load", "policy") | ("search", "against") => {
-            shipped().chain(ideal()).chain([FILES]).collect()
-        }
-        (_, "policy") => shipped().chain(ideal()).chain([FILES, LIST]).collect(),
+        (_, "policy") | ("search", "against") => shipped().chain(ideal()).chain([FILES]).collect(),
         ("scenarios", "name") => scenarios().collect(),
         (_, "scenario") => scenarios().chain([FILES]).collect(),
-        ("agreement", "family") => families().chain(["all", LIST]).collect(),
         (_, "family") => families().chain(["all"]).collect(),
         ("show", "name") => studies().collect(),
         ("study", "study") => studies().chain([FILES]).collect(),
@@ -179,7 +184,7 @@ fn fish_positionals(command: &Command) -> String {
         for (path, command) in [(verb.get_name().to_string(), verb)].into_iter().chain(below) {
             for names in command.get_positionals().filter_map(|arg| names(command.get_name(), arg.get_id().as_str())) {
                 let files = if names.contains(&FILES) { "-F" } else { "-f" };
-                let words: Vec<&str> = names.into_iter().filter(|name| ![FILES, LIST].contains(name)).collect();
+                let words: Vec<&str> = names.into_iter().filter(|name| *name != FILES).collect();
                 let condition = conditions(&path);
                 let _ = writeln!(text, "complete -c schedlab -n \"{condition}\" {files} -a \"{}\"", words.join(" "));
             }
