@@ -10,10 +10,12 @@ import textwrap
 from collections.abc import Callable, Mapping
 from os import PathLike, fspath
 from tokenize import TokenError
+from types import CodeType
 from typing import Any, NamedTuple
 
 from . import _schedlab
 from ._schedlab import Scenario
+from .errors import InputError
 from .policy import Policy
 
 WIDTH = 100
@@ -27,6 +29,8 @@ class Call(NamedTuple):
     """The call, after comments on what has to be there."""
     listings: list[tuple[str, str]]
     """The name and the source of each policy in Python."""
+    scenarios: list[tuple[str, str]]
+    """The file name and the text of each scenario that is an object."""
 
 
 def call(function: Callable[..., object], given: Mapping[str, Any]) -> Call:
@@ -45,7 +49,18 @@ def call(function: Callable[..., object], given: Mapping[str, Any]) -> Call:
     line = f"{head}{', '.join(arguments)})"
     if len(line) > WIDTH:
         line = "\n".join([head, *(f"    {argument}," for argument in arguments), ")"])
-    return Call("\n".join([*writer.before, line]), writer.listings)
+    return Call("\n".join([*writer.before, line]), writer.listings, writer.scenarios)
+
+
+def check_names(policies: object) -> None:
+    """Refuses classes that nothing could tell apart in a result or in the call that makes it again.
+
+    :raises InputError: two of them have one name
+    """
+    names: dict[str, type] = {}
+    for policy in policies if isinstance(policies, list) else []:
+        if isinstance(policy, type) and names.setdefault(_name(policy), policy) is not policy:
+            raise InputError(f"policy: two classes are called {_name(policy)}: give each a name of its own")
 
 
 def _is_default(value: object, default: object) -> bool:
@@ -58,6 +73,7 @@ class _Writer:
     def __init__(self) -> None:
         self.before: list[str] = []
         self.listings: list[tuple[str, str]] = []
+        self.scenarios: list[tuple[str, str]] = []
 
     def write(self, value: Any) -> str:
         """A value as an expression of Python."""
@@ -83,14 +99,15 @@ class _Writer:
         file = f"{scenario.name}.toml"
         steps = re.findall(r'"([^"\n]+\.steps\.parquet)"', scenario.to_toml())
         beside = f", next to {' and '.join(dict.fromkeys(steps))}" if steps else ""
+        self.scenarios.append((file, scenario.to_toml()))
         self._note(f"# {file} is listed below: save it first{beside}.")
         return repr(file)
 
     def _policy(self, policy: type[Policy]) -> str:
+        name = _name(policy)
         for owner in reversed(policy.__mro__):
             if owner not in Policy.__mro__ and (source := _source(owner)):
                 self._list(_name(owner), source)
-        name = _name(policy)
         if policy.__module__ != "__main__" and "<locals>" not in policy.__qualname__:
             self._note(f"from {policy.__module__} import {name.split('.')[0]}")
         elif any(name == listed for listed, _ in self.listings):
@@ -100,7 +117,7 @@ class _Writer:
         return name
 
     def _list(self, name: str, source: str) -> None:
-        if all(name != listed for listed, _ in self.listings):
+        if (name, source) not in self.listings:
             self.listings.append((name, source))
 
     def _note(self, line: str) -> None:
@@ -115,27 +132,32 @@ def _name(owner: type) -> str:
 
 def _source(owner: type) -> str | None:
     """The source of a class; None where it is not known, as of a class that `type` made."""
+    codes = [value.__code__ for value in vars(owner).values() if inspect.isfunction(value)]
+    if codes:
+        return next((source for code in codes if (source := _source_around(owner, code))), None)
     try:
         return textwrap.dedent(inspect.getsource(owner))
     except (OSError, TypeError, SyntaxError, TokenError):
-        return _source_in_cell(owner)
-
-
-def _source_in_cell(owner: type) -> str | None:
-    """The source of a class in a cell of a notebook: the one around the code of its first method."""
-    methods = [value for value in vars(owner).values() if inspect.isfunction(value)]
-    if not methods:
         return None
-    code = methods[0].__code__
-    text = "".join(linecache.getlines(code.co_filename))
+
+
+def _source_around(owner: type, code: CodeType) -> str | None:
+    """The source of the innermost class of this name around the code of a method: a file or a cell of a notebook may
+    have several of one name."""
+    lines = linecache.getlines(code.co_filename)
     try:
-        found = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ClassDef)]
+        found = [node for node in ast.walk(ast.parse("".join(lines))) if isinstance(node, ast.ClassDef)]
     except SyntaxError:
         return None
-    around = (node for node in found if node.name == owner.__name__ and _is_in(node, code.co_firstlineno))
-    node = next(around, None)
-    return None if node is None else textwrap.dedent("\n".join(text.splitlines()[node.lineno - 1 : node.end_lineno]))
+    around = [_lines(node) for node in found if node.name == owner.__name__]
+    around = [lines_ for lines_ in around if code.co_firstlineno in lines_]
+    if not around:
+        return None
+    innermost = min(around, key=len)
+    return textwrap.dedent("".join(lines[innermost.start - 1 : innermost.stop - 1]))
 
 
-def _is_in(node: ast.ClassDef, line: int) -> bool:
-    return node.lineno <= line <= (node.end_lineno or node.lineno)
+def _lines(node: ast.ClassDef) -> range:
+    """The lines of a class with its decorators, from 1 on."""
+    first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+    return range(first, (node.end_lineno or node.lineno) + 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from os import PathLike, fspath
+from os import fspath
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +17,16 @@ RUNS_PER_PART = 64
 """Runs that a worker makes in one go. If it dies, they are lost and another worker repeats them."""
 
 
-def carry_out(
-    client: Client, spec: dict[str, Any] | str | PathLike[str], plan: _schedlab.Plan, table: _schedlab.Table
-) -> None:
-    """Makes what the table lacks on the workers of a cluster, and keeps each part when it comes."""
+def carry_out(client: Client, text: str | None, spec: Any, plan: _schedlab.Plan, table: _schedlab.Table) -> None:
+    """Makes what the table lacks on the workers of a cluster, and keeps each part when it comes.
+
+    :param text: the sweep as JSON; None where `spec` is its file
+    """
     missing = table.missing()
     chunks = [missing[at : at + RUNS_PER_PART] for at in range(0, len(missing), RUNS_PER_PART)]
-    text = json.dumps(spec) if isinstance(spec, dict) else str(Path(fspath(spec)).resolve())
+    source = str(Path(fspath(spec)).resolve()) if text is None else text
     # Workers that die take nothing with them but what they were doing.
-    futures = client.map(_part, chunks, spec=text, is_file=not isinstance(spec, dict), pure=False, retries=10)
+    futures = client.map(_part, chunks, spec=source, is_file=text is None, pure=False, retries=10)
     try:
         for _, part in as_completed(futures, with_results=True):  # type: ignore[no-untyped-call]
             table.add(plan, part)

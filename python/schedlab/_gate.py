@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from . import _schedlab
+from ._arguments import checked
 from ._call import Call, call
 from ._charts import Charts
 from ._schedlab import Frame
@@ -31,7 +32,7 @@ class Gate(Shown):
 
     @property
     def passed(self) -> bool:
-        """Whether every check has a value, and all bounds hold."""
+        """Whether every check has a value, and all bounds hold; with ``update=True``, those that now count."""
         counts = self.data["counts"]
         return not (counts["failed"] or counts["absent"] or counts["inconclusive"])
 
@@ -91,6 +92,7 @@ class Gate(Shown):
         return f"Gate({self.data['gate']!r}, {counts})"
 
 
+@checked
 def gate(
     file: str | PathLike[str],
     *,
@@ -104,7 +106,8 @@ def gate(
     A check that fails raises nothing: look at `Gate.passed`.
 
     :param file: the gate file; `docs/reference/gate.md` describes it
-    :param update: whether to write the baseline; the checks then compare with the one from before
+    :param update: whether to write the baseline; the checks then compare with the one from before, and what changed is
+        accepted
     :param build: a shell command that builds the policies, in the top folder of the repository
     :param fresh: whether to ignore the cache
     :param threads: how many runs happen in parallel; all cores by default

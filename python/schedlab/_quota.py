@@ -9,9 +9,10 @@ from os import PathLike
 from typing import Any
 
 from . import _schedlab
-from ._call import Call, call
+from ._arguments import checked
+from ._call import Call, call, check_names
 from ._charts import Charts
-from ._runs import PolicySource, Source, warn_unused
+from ._runs import PolicySource, Source, listed, warn_unused
 from ._schedlab import Frame
 from ._shown import Shown, page_file
 
@@ -62,7 +63,7 @@ class Limits(Shown):
 
         :raises InputError: the name of the file ends in something else than ``.html``
         """
-        page_file(path).write_text(self._limits.html(*self._call), encoding="utf-8")
+        page_file(path).write_text(self._limits.html(self._call.text, self._call.listings), encoding="utf-8")
 
     def __str__(self) -> str:
         return self._limits.show()
@@ -71,6 +72,7 @@ class Limits(Shown):
         return f"Limits({self.data['scenario']!r}, search={self.data['search']!r}, least={self.least})"
 
 
+@checked
 def quota(
     scenario: Source,
     target: str,
@@ -108,8 +110,9 @@ def quota(
     :raises InputError: the request is impossible
     :raises RunError: a policy failed, or the machine; its cause is what a policy in Python raised
     """
-    policy = policy if isinstance(policy, str | PathLike | type) else list(policy)
+    policy = listed("policy", policy)
     given = dict(locals())
+    check_names(policy)
     limits = _schedlab.quota(
         scenario,
         policy,

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from . import _schedlab
+from ._arguments import checked
 from ._call import call
 from ._charts import Charts
 from ._schedlab import Frame, Scenario
@@ -54,6 +55,7 @@ class Recording(Shown):
         return f"Recording({str(self.path)!r})"
 
 
+@checked
 def record(
     command: Sequence[str | PathLike[str]] | None,
     output: str | PathLike[str],
@@ -87,6 +89,7 @@ def _split(command: str) -> list[str]:
         return command.split()
 
 
+@checked
 def import_recording(
     recording: str | PathLike[str], output: str | PathLike[str], *, by_thread: bool = False
 ) -> Recording:
@@ -142,6 +145,7 @@ class Model(Shown):
         return f"Model({str(self.path)!r}, {counted(len(self.roles), 'role')})"
 
 
+@checked
 def model(recording: str | PathLike[str], output: str | PathLike[str]) -> Model:
     """Models a recording: what its tasks do, as a scenario that any policy can run.
 
@@ -214,6 +218,7 @@ class Prediction(Shown):
         return f"Prediction({self.data['model']['name']!r}, {outcome})"
 
 
+@checked
 def predict(
     recording: str | PathLike[str],
     policy: str | PathLike[str] | Sequence[str | PathLike[str]],

@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import tempfile
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import Any, Union
 
 from . import _schedlab
-from ._call import Call, call
+from ._arguments import checked
+from ._call import Call, call, check_names
 from ._charts import Charts
 from ._schedlab import Frame, Scenario
 from ._shown import Shown, page_file
@@ -79,8 +80,8 @@ class _Ran(Shown):
 
         Columns: ``policy``, ``venue``, ``of`` (role, cpu, control_group or run), ``name`` (of the role or control
         group, or the CPU's number), ``metric`` (its path), ``value`` (the mean of the runs that know it; of lost
-        events the sum), ``low`` and ``high`` (the ends of its 95 % interval, Student's t; null with fewer than two
-        runs), ``runs`` (how many know it).
+        events the sum), ``low`` and ``high`` (the ends of its 95 % interval, Student's t; null where fewer than two
+        runs know it, or where nothing is random and all runs give the same), ``runs`` (how many know it).
         `schema("metrics")` says what each metric is.
         """
         return self._done.frame("means")
@@ -95,7 +96,7 @@ class _Ran(Shown):
 
         :raises InputError: the name of the file ends in something else than ``.html``
         """
-        page_file(path).write_text(self._done.html(*self._call), encoding="utf-8")
+        page_file(path).write_text(self._done.html(self._call.text, self._call.listings), encoding="utf-8")
 
 
 class Result(_Ran):
@@ -153,11 +154,14 @@ class Comparison(_Ran):
 
     @cached_property
     def differences(self) -> Frame:
-        """A row for each further policy, role and metric: how it differs from the first policy.
+        """A row for each further policy, role and metric: how it differs from the first policy. The metrics are the
+        mean and the 99th percentile of response times, throughput and share of the CPUs; for any other, compare the
+        values of each run in `roles`, or the intervals in `means`.
 
         Columns: ``ratio`` and ``difference`` (in the metric's own unit) with intervals at 95 %
         (``ratio_interval.low``, ``difference_interval.high``), ``cliffs_delta`` from -1 to 1 (Cliff 1993), ``verdict``
-        in words, and ``evidence``: the intervals are Student's t over ``runs``, those with the same seed in pairs
+        in words, ``caution`` (why the two are not to be compared by this metric, as where one starves tasks; else
+        null), and ``evidence``: the intervals are Student's t over ``runs``, those with the same seed in pairs
         (ratios: Cochran 1977, section 6.4); of one run over ``batches`` of consecutive requests. Where it is ``exact``
         every run gives the same numbers and there is no interval: ``under_changes.ratio_low`` and ``…_high`` tell what
         small changes of tick offset, work and sleep do to them.
@@ -167,7 +171,7 @@ class Comparison(_Ran):
 
     @cached_property
     def theory(self) -> Frame:
-        """A row for each policy and role for which theory or a publication has an expected value.
+        """A row for each policy, where the scenario is a queue of theory or has published values.
 
         Columns: ``model`` (``M/M/1 FCFS``), ``expected_ns`` and ``measured_ns`` (mean response times), the measured
         one's interval at 95 %, ``published_ns`` and ``published_in``. Theory is that of queues (Harchol-Balter,
@@ -182,6 +186,7 @@ class Comparison(_Ran):
         return f"Comparison({', '.join(self.policies)})"
 
 
+@checked
 def run(
     scenario: Source,
     policy: PolicySource,
@@ -250,10 +255,13 @@ def run(
         )
         _raise_failures(done)
         kept = _schedlab.read_trace(kept_in)[1] if events else None
-    warn_unused([venue], kernel, engine, load)
+    warn_unused([venue], kernel, engine, load, costs=costs)
+    if for_model and (venue != "sim" or (trace is None and not events)):
+        warnings.warn("`for_model` has no effect: only a trace or events of the simulator have calls", stacklevel=3)
     return Result(done, call(run, given), kept)
 
 
+@checked
 def compare(
     scenario: Source,
     policy: PolicySource | Sequence[PolicySource],
@@ -287,8 +295,10 @@ def compare(
     :raises InputError: the request is impossible
     :raises RunError: every policy failed, or the machine; its cause is what a policy in Python raised first
     """
-    policy = policy if isinstance(policy, str | PathLike | type) else list(policy)
+    policy = listed("policy", policy)
+    venue = listed("venue", venue)
     given = dict(locals())
+    check_names(policy)
     venues = [venue] if isinstance(venue, str) else venue
     done = _schedlab.run(
         scenario,
@@ -313,7 +323,7 @@ def compare(
     )
     if not done.labels():
         _raise_failures(done)
-    warn_unused(venues, kernel, engine, load)
+    warn_unused(venues, kernel, engine, load, costs=costs)
     return Comparison(done, call(compare, given))
 
 
@@ -323,13 +333,28 @@ def _raise_failures(done: _schedlab.Done) -> None:
         raise RunError("; ".join(failures)) from next((cause for cause in done.causes() if cause is not None), None)
 
 
-def warn_unused(venues: Sequence[str], kernel: str | None, engine: str | None, load: str) -> None:
-    """Warns of arguments that none of the venues looks at."""
+def listed(name: str, given: Any) -> Any:
+    """One thing as it is; several as a list, in their order.
+
+    :raises TypeError: there is no order, or it is not a list
+    """
+    if isinstance(given, str | PathLike | type):
+        return given
+    if isinstance(given, Set | Mapping) or not isinstance(given, Iterable):
+        raise TypeError(f"{name}: one or a list is needed, not {type(given).__name__}: the first is the baseline")
+    return list(given)
+
+
+def warn_unused(
+    venues: Sequence[str], kernel: str | None, engine: str | None, load: str, *, costs: bool = True
+) -> None:
+    """Warns of arguments that none of the venues looks at. The caller is a function that `checked` wraps."""
     is_unused = {
         "kernel": kernel is not None and "vm" not in venues,
         "engine": engine is not None and "vm" not in venues,
         "load": load != "spin" and not {"vm", "host"} & set(venues),
+        "costs": not costs and "vm" not in venues,
     }
     for name in (name for name, is_it in is_unused.items() if is_it):
         where = "`vm` or `host`" if name == "load" else "`vm`"
-        warnings.warn(f"`{name}` has no effect in {', '.join(venues)}: only {where} uses it", stacklevel=3)
+        warnings.warn(f"`{name}` has no effect in {', '.join(venues)}: only {where} uses it", stacklevel=4)

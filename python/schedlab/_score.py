@@ -8,6 +8,7 @@ from os import PathLike, fspath
 from typing import Any
 
 from . import _schedlab
+from ._arguments import checked
 from ._runs import PolicySource
 from ._schedlab import Frame
 from ._shown import Shown
@@ -60,6 +61,7 @@ class Score(Shown):
         return f"Score({self.data['policy']!r}, {self.score:.4g})"
 
 
+@checked
 def score(
     file: str | PathLike[str],
     policy: PolicySource,

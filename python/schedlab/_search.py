@@ -9,6 +9,7 @@ from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
 from . import _schedlab
+from ._arguments import checked
 from ._runs import PolicySource
 from ._shown import Shown, counted
 from .errors import InputError
@@ -71,13 +72,25 @@ class Search(Shown):
         faults = self.faults
         found, among = counted(len(faults), "fault"), counted(self.scenarios, "scenario")
         head = f"{found} of {self._policy} in {among} from seed {self.data['seed']}."
-        each = (f"{one.name}: {one.what}. Seed {one.seed}, {counted(one.lines, 'line')}." for one in faults)
+        each = (
+            f"{one.name}: {one.what}. Seed {one.seed}, {counted(one.lines, 'line')}.{_in_kernel(one.kernel)}"
+            for one in faults
+        )
         return "\n".join([head, *each])
 
     def __repr__(self) -> str:
         return f"Search({self._policy!r}, scenarios={self.scenarios}, faults={[one.name for one in self.faults]})"
 
 
+def _in_kernel(seen: dict[str, Any] | None) -> str:
+    """What a kernel showed, as a sentence."""
+    if seen is None:
+        return ""
+    shows = {"same": "shows it, too", "not": "does not show it"}.get(seen["verdict"], "could not be asked")
+    return f" {seen['kernel']} {shows}: {seen['what']}."
+
+
+@checked
 def search(
     policy: PolicySource,
     *,

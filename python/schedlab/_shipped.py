@@ -1,10 +1,13 @@
 """What comes with schedlab."""
 
+from __future__ import annotations
+
 import json
 from dataclasses import dataclass
 from typing import Any
 
 from . import _schedlab
+from ._arguments import checked
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,7 @@ def studies() -> list[str]:
     return [name for name, _ in _schedlab.studies()]
 
 
+@checked
 def schema(name: str) -> dict[str, Any]:
     """The JSON schema of a ``scenario``, a ``result``, a result of several ``runs``, a ``comparison`` or a ``quota``;
     or the list of all ``metrics``, each with its unit and definition.

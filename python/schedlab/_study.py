@@ -8,6 +8,7 @@ from os import PathLike, fspath
 from typing import Any
 
 from . import _schedlab
+from ._arguments import checked
 from ._call import Call, call
 from ._charts import Charts
 from ._schedlab import Frame
@@ -56,6 +57,7 @@ class Study(Shown):
         return f"Study({self.data['name']!r}, {counted(len(self.values), 'published value')})"
 
 
+@checked
 def study(
     name: str | PathLike[str],
     *,
@@ -69,7 +71,7 @@ def study(
 
     Runs in the cache are not repeated.
 
-    :param name: a shipped study, or a file
+    :param name: a shipped study, or a file; or one of its questions, as in ``"gpos:priorities"``
     :param quick: whether to run a smaller version
     :param seed: the first one of every case, instead of that of its scenario: do the published values hold there too?
     :param seeds: under how many seeds simulated values are judged; where nothing is random, small changes instead

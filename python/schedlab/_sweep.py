@@ -8,6 +8,7 @@ from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
 from . import _schedlab
+from ._arguments import checked
 from ._call import Call, call
 from ._charts import Charts
 from ._schedlab import Frame
@@ -50,7 +51,8 @@ class Sweep(Shown):
 
         :raises InputError: the name of the file ends in something else than ``.html``
         """
-        page_file(path).write_text(self._table.html(self._plan, self._call.text), encoding="utf-8")
+        listings = [*self._call.listings, *self._call.scenarios]
+        page_file(path).write_text(self._table.html(self._plan, self._call.text, listings), encoding="utf-8")
 
     def __str__(self) -> str:
         failed = f"; {self.failed} failed, see the column `error`" if self.failed else ""
@@ -63,6 +65,7 @@ class Sweep(Shown):
         return f"Sweep({fspath(self.folder)!r}, {counted(self.runs, 'run')}, made={self.made}, failed={self.failed})"
 
 
+@checked
 def sweep(
     spec: dict[str, Any] | str | PathLike[str],
     output: str | PathLike[str],
@@ -75,7 +78,7 @@ def sweep(
 
     Runs that are already in the folder are not repeated, so a call that was interrupted resumes.
 
-    :param spec: a sweep file, or a dictionary with its keys
+    :param spec: a sweep file, or a dictionary with its keys, where ``scenario`` may be a `Scenario`
     :param output: the folder of the table
     :param seed: the first seed, for a sweep that is a dictionary
     :param threads: how many runs happen in parallel on this machine; all cores by default
@@ -87,7 +90,7 @@ def sweep(
     given = {**locals(), "client": None}
     if seed is not None:
         if not isinstance(spec, dict):
-            raise TypeError("sweep: `seed` goes with a dictionary; a file says its own")
+            raise TypeError("seed: it goes with a dictionary; a file says its own")
         spec = {**spec, "seed": seed}
     plan = _schedlab.Plan(spec, threads)
     table = _schedlab.Table(output, plan)
@@ -97,6 +100,6 @@ def sweep(
     else:
         from ._dask import carry_out
 
-        carry_out(client, spec, plan, table)
+        carry_out(client, plan.text(), spec, plan, table)
     made = missing - len(table.missing())
     return Sweep(output, table.frame(plan), len(plan), made, table.failed(), plan, table, call(sweep, given))

@@ -8,6 +8,7 @@ from os import PathLike
 from typing import Any
 
 from . import _schedlab
+from ._arguments import checked
 from ._schedlab import Frame
 from ._shown import Shown, counted
 
@@ -33,6 +34,7 @@ class Trace(Shown):
         return f"Trace({self.header['scenario']!r}, {counted(len(self.events), 'event')})"
 
 
+@checked
 def read_trace(path: str | PathLike[str]) -> Trace:
     """Reads a Parquet or Perfetto trace that schedlab wrote.
 

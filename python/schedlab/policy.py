@@ -36,6 +36,7 @@ A lottery (Waldspurger and Weihl, OSDI 1994) in a few lines:
 
 from __future__ import annotations
 
+import os
 import random
 from typing import ClassVar
 
@@ -153,24 +154,36 @@ class Policy:
     # What a policy asks of the kernel; `Kernel.call` has everything else.
 
     def insert(self, task: Task, dsq: int, slice_ns: int = SLICE_NS, flags: int = 0) -> None:
-        """Puts a task at the end of a queue: ``scx_bpf_dsq_insert``."""
-        self.kernel.call("scx_bpf_dsq_insert", task, dsq, slice_ns, flags)
+        """Puts a task at the end of a queue: ``scx_bpf_dsq_insert``.
+
+        :raises ValueError: the slice is not above 0, or a number does not fit
+        """
+        self.kernel.call("scx_bpf_dsq_insert", task, dsq, _slice(slice_ns), flags)
 
     def insert_by_vtime(self, task: Task, dsq: int, vtime: int, slice_ns: int = SLICE_NS, flags: int = 0) -> None:
-        """Puts a task into a queue by its virtual time, the smallest first: ``scx_bpf_dsq_insert_vtime``."""
-        self.kernel.call("scx_bpf_dsq_insert_vtime", task, dsq, slice_ns, vtime, flags)
+        """Puts a task into a queue by its virtual time, the smallest first: ``scx_bpf_dsq_insert_vtime``.
+
+        :raises ValueError: the slice is not above 0, or a number does not fit
+        """
+        self.kernel.call("scx_bpf_dsq_insert_vtime", task, dsq, _slice(slice_ns), vtime, flags)
 
     def create_queue(self, dsq: int) -> None:
-        """Creates a queue: ``scx_bpf_create_dsq``."""
-        self.kernel.call("scx_bpf_create_dsq", dsq, -1)
+        """Creates a queue: ``scx_bpf_create_dsq``.
+
+        :raises OSError: there is one with this number, or the number is the kernel's own (bit 63 is set)
+        """
+        _checked(self.kernel.call("scx_bpf_create_dsq", dsq, -1), dsq)
 
     def move_to_local(self, dsq: int) -> bool:
         """Moves the first task of a queue that may run here to this CPU's: ``scx_bpf_dsq_move_to_local``."""
         return self.kernel.call("scx_bpf_dsq_move_to_local", dsq) != 0
 
     def queued(self, dsq: int) -> int:
-        """How many tasks are in a queue: ``scx_bpf_dsq_nr_queued``."""
-        return self.kernel.call("scx_bpf_dsq_nr_queued", dsq)
+        """How many tasks are in a queue: ``scx_bpf_dsq_nr_queued``.
+
+        :raises OSError: there is no such queue
+        """
+        return _checked(self.kernel.call("scx_bpf_dsq_nr_queued", dsq), dsq)
 
     def kick(self, cpu: int, flags: int = 0) -> None:
         """Makes a CPU choose again: ``scx_bpf_kick_cpu``; flag 1: only if it idles; 2: also if it is busy."""
@@ -179,3 +192,17 @@ class Policy:
     def select_cpu_default(self, task: Task, prev_cpu: int, wake_flags: int) -> tuple[int, bool]:
         """The CPU that the kernel would choose, and whether it is idle: ``scx_bpf_select_cpu_dfl``."""
         return self.kernel.select_cpu_dfl(task, prev_cpu, wake_flags)
+
+
+def _slice(slice_ns: int) -> int:
+    """A slice. The kernel takes 0 for the slice that the task has left, or 1 ns: too little to be meant."""
+    if slice_ns == 0:
+        raise ValueError("slice_ns: a whole number above 0 is needed, not 0")
+    return slice_ns
+
+
+def _checked(result: int, dsq: int) -> int:
+    """What a kernel function gives about a queue, if that is no error."""
+    if result < 0:
+        raise OSError(-result, f"{os.strerror(-result)}: queue {dsq}")
+    return result

@@ -91,7 +91,10 @@ def test_what_is_missing_says_whether_it_is_a_file(tmp_path: Path) -> None:
         ({"task": [{3: "t"}]}, TypeError, "scenario.task[0]: a key is a text, not int"),
         ({"run": {"duration": 7}}, InputError, "the time 7 has no unit"),
         ({"name": "\ud800"}, ValueError, "scenario.name: this text is no Unicode"),
-        ({"rnu": {}}, InputError, "unknown key `rnu`: did you mean `run`?"),
+        ({"rnu": {}}, InputError, "scenario: rnu: unknown key `rnu`: did you mean `run`?"),
+        ({"machine": {"cpus": "two"}}, InputError, 'scenario: machine.cpus: "two" does not fit here'),
+        ({"machine": []}, InputError, "scenario: machine: a list does not fit here: write a table"),
+        ({"task": [{"name": "t", "loop": [{"compute": 5}]}]}, InputError, "task[0].loop[0].compute: the time 5"),
     ],
 )
 def test_wrong_values_are_told_with_their_place(
@@ -107,7 +110,8 @@ def test_wrong_values_are_told_with_their_place(
     [
         ({"seed": -1}, "seed: a whole number from 0 to 18446744073709551615 is needed, not -1"),
         ({"seed": 2**64}, "seed: a whole number from 0 to 18446744073709551615 is needed, not 18446744073709551616"),
-        ({"runs": 0}, "runs: a whole number from 1 to 4294967295 is needed, not 0"),
+        ({"runs": 0}, "runs: a whole number from 1 to 100000 is needed, not 0"),
+        ({"runs": 2**32 - 1}, "runs: a whole number from 1 to 100000 is needed, not 4294967295"),
         ({"threads": -3}, "threads: a whole number from 1 to 4294967295 is needed, not -3"),
     ],
 )
@@ -123,8 +127,10 @@ def test_numbers_out_of_their_range_are_told(small: dict[str, Any], arguments: d
     ("call", "line"),
     [
         (lambda: schedlab.compare("heavy-load", "rr", perturb=-1), "perturb: a whole number from 0 to 1000 is needed"),
+        (lambda: schedlab.compare("heavy-load", "rr", perturb=1001), "perturb: a whole number from 0 to 1000 is"),
+        (lambda: schedlab.study("gpos", seeds=1001), "seeds: a whole number from 1 to 1000 is needed, not 1001"),
         (lambda: schedlab.study("gpos", seeds=-1), "seeds: a whole number from 1 to 1000 is needed, not -1"),
-        (lambda: schedlab.search("rr", scenarios=-1), "scenarios: a whole number from 0 to 18446744073709551615"),
+        (lambda: schedlab.search("rr", scenarios=-1), "scenarios: a whole number from 1 to 18446744073709551615"),
     ],
 )
 def test_numbers_of_every_call_have_bounds(call: Callable[[], object], line: str) -> None:
@@ -133,12 +139,95 @@ def test_numbers_of_every_call_have_bounds(call: Callable[[], object], line: str
     assert str(caught.value).startswith(line)
 
 
+UNTYPED: Any = schedlab
+"""The package as a notebook sees it."""
+
+
+@pytest.mark.parametrize(
+    ("call", "line"),
+    [
+        (lambda: UNTYPED.run("heavy-load", "rr", kernel=5), "kernel: a text is needed, not int"),
+        (lambda: UNTYPED.run("heavy-load", "rr", venue=["sim"]), "venue: a text is needed, not list"),
+        (lambda: UNTYPED.run("heavy-load", "rr", check="no"), "check: True or False is needed, not str"),
+        (lambda: UNTYPED.run("heavy-load", "rr", trace=5), "trace: a path is needed, not int"),
+        (lambda: UNTYPED.compare("heavy-load", 5), "policy: one or a list is needed, not int"),
+        (lambda: UNTYPED.compare("heavy-load", {"rr", "fcfs"}), "policy: one or a list is needed, not set"),
+        (lambda: UNTYPED.compare("heavy-load", {"rr": 1}), "policy: one or a list is needed, not dict"),
+        (lambda: UNTYPED.quota("container-limit", "p99=5ms", burst="x"), "burst: a number is needed, not str"),
+        (lambda: UNTYPED.model("a", 5), "output: a path is needed, not int"),
+        (lambda: UNTYPED.search("rr", ignore="stall"), "ignore: a list of texts is needed, not str"),
+        (lambda: UNTYPED.study(5), "name: a path is needed, not int"),
+        (lambda: UNTYPED.gate(b"x"), "file: a path is needed, not bytes"),
+    ],
+)
+def test_a_wrong_type_is_told_with_its_argument(call: Callable[[], object], line: str) -> None:
+    with pytest.raises(TypeError) as caught:
+        call()
+    assert str(caught.value).startswith(line)
+
+
+@pytest.mark.parametrize(
+    ("call", "line"),
+    [
+        (lambda: schedlab.compare("heavy-load", "rr", venue=[]), "venue: at least one is needed"),
+        (lambda: schedlab.compare("heavy-load", []), "policy: at least one is needed"),
+        (lambda: schedlab.predict(__file__, []), "policy: at least one is needed"),
+        (lambda: schedlab.search("rr", budget="0s"), "budget: a time above 0 is needed"),
+        (lambda: schedlab.search("rr", scenarios=1, kernel="nope"), "there is no kernel `nope`"),
+        (lambda: schedlab.sweep({"scenario": "heavy-load", "policy": "rr"}, ""), "output: the path is empty"),
+        (lambda: schedlab.study("gpos:tomorrow"), "has no question `tomorrow`"),
+        (lambda: schedlab.run("heavy-load", "rr", load="dance"), "load: "),
+    ],
+)
+def test_a_request_for_nothing_or_for_what_is_not_there_is_refused(call: Callable[[], object], line: str) -> None:
+    with pytest.raises(InputError) as caught:
+        call()
+    assert line in str(caught.value)
+
+
+def test_what_is_read_is_not_replaced(small: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    schedlab.run(small, "rr", trace="rec.parquet", for_model=True)
+    Path("small.toml").write_text(Scenario(**small).to_toml())
+    before = {file: file.read_bytes() for file in tmp_path.iterdir()}
+    Path("link.toml").symlink_to("rec.parquet")
+    calls: list[tuple[Callable[[], object], str]] = [
+        (lambda: schedlab.model("rec.parquet", "rec.parquet"), "name a file that ends in .toml"),
+        (lambda: schedlab.model("rec.parquet", "link.toml"), "this would replace the recording"),
+        (lambda: schedlab.import_recording("rec.parquet", "./rec.parquet"), "this would replace the recording"),
+        (lambda: schedlab.run("small.toml", "rr", trace=tmp_path / "small.toml"), "this would replace the scenario"),
+    ]
+    for call, line in calls:
+        with pytest.raises(InputError, match=line):
+            call()
+    assert {file: file.read_bytes() for file in before} == before
+
+
+def test_what_another_process_needs_can_be_copied(small: dict[str, Any], tmp_path: Path) -> None:
+    scenario = Scenario(**small)
+    assert pickle.loads(pickle.dumps(scenario)) == scenario
+    result = schedlab.run(small, "rr", events=True)
+    for frame in (result.roles, result.events, result.means):
+        copy = pickle.loads(pickle.dumps(frame))
+        assert copy.columns == frame.columns and copy.to_polars().equals(frame.to_polars())
+    schedlab.run({**small, "run": {"duration": "4s"}}, "rr", trace=tmp_path / "rec.parquet", for_model=True)
+    model = schedlab.model(tmp_path / "rec.parquet", tmp_path / "model.toml")
+    with pytest.raises(TypeError, match="with recorded steps cannot be copied to another process"):
+        pickle.dumps(model.scenario)
+
+
 def test_an_argument_that_the_venue_does_not_use_is_a_warning(small: dict[str, Any]) -> None:
     with pytest.warns(UserWarning, match=r"^`kernel` has no effect in sim: only `vm` uses it$") as warned:
         schedlab.run(small, "rr", kernel="debian:12")
     assert warned[0].filename == __file__
     with pytest.warns(UserWarning, match="^`load` has no effect in sim: only `vm` or `host` uses it$"):
         schedlab.compare(small, "rr", load="fft")
+    with pytest.warns(UserWarning, match="^`costs` has no effect in sim: only `vm` uses it$") as warned:
+        schedlab.compare(small, "rr", costs=False)
+    assert warned[0].filename == __file__
+    with pytest.warns(UserWarning, match="^`for_model` has no effect: only a trace or events") as warned:
+        schedlab.run(small, "rr", for_model=True)
+    assert warned[0].filename == __file__
 
 
 def test_a_list_that_holds_itself_ends(small: dict[str, Any]) -> None:

@@ -29,6 +29,7 @@ def test_a_gate_needs_its_baseline_and_holds_against_it(tmp_path: Path) -> None:
         schedlab.gate(file)
     written = schedlab.gate(file, update=True)
     assert "1 value, 1 new, 0 changed" in str(written)
+    assert written.passed
     assert (tmp_path / "desk.baseline.toml").exists()
     gate = schedlab.gate(file)
     assert gate.passed and gate.counts["checks"] == 2

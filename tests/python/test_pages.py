@@ -76,6 +76,32 @@ def test_a_class_is_imported_or_listed(small: dict[str, Any], page: Path) -> Non
     assert again(page, Inner=names["Inner"]).data == compared.data
 
 
+def test_classes_of_one_name_are_refused_or_told_apart(small: dict[str, Any], page: Path) -> None:
+    def made(slice_ns: int) -> type[Policy]:
+        class Twice(Policy):
+            def enqueue(self, task: Task, flags: int) -> None:
+                self.insert(task, self.GLOBAL, slice_ns)
+
+        return Twice
+
+    class Twice(Policy):
+        def enqueue(self, task: Task, flags: int) -> None:
+            self.insert(task, self.GLOBAL, slice_ns=1_000_000)
+
+    first = Twice
+
+    class Twice(Policy):  # type: ignore[no-redef]
+        def enqueue(self, task: Task, flags: int) -> None:
+            self.insert(task, self.GLOBAL, slice_ns=50_000_000)
+
+    for policies in ([first, Twice], [made(1_000_000), made(50_000_000)]):
+        with pytest.raises(schedlab.InputError, match=r"^policy: two classes are called Twice: give each a name"):
+            schedlab.compare(small, policies)
+    for policy, its, other in ((first, "1_000_000", "50_000_000"), (Twice, "50_000_000", "1_000_000")):
+        schedlab.compare(small, [policy, policy], perturb=0).save(page)
+        assert f"slice_ns={its}" in listing(page, "Twice") and other not in listing(page, "Twice")
+
+
 def test_a_class_without_a_source_is_said_to_be_elsewhere(small: dict[str, Any], page: Path) -> None:
     made = type("Made", (Policy,), {"enqueue": lambda self, task, flags: self.insert(task, self.GLOBAL)})
     made.__module__ = "__main__"

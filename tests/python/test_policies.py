@@ -1,5 +1,6 @@
 """Policies in Python."""
 
+import functools
 import traceback
 from collections.abc import Callable
 from typing import Any
@@ -128,9 +129,15 @@ def forgets(self: Fifo, task: Task, flags: int) -> None:
         ("enqueue", not_a_task, "passes 0x3039 as a task, which it is not"),
         ("enqueue", forgets, "the policy has lost it or starves it"),
         ("init", lambda self: -1, r"ops.init\(\) failed \(-1\)"),
-        ("init", lambda self: "x", r"TypeError: init gives x, which is not a number \(.*test_policies\.py, line \d+, "),
+        ("init", lambda self: "x", r"init: a whole number is needed, not str \(.*test_policies\.py, line \d+, "),
+        ("enqueue", lambda self, task, flags: self.insert(task, 0, -5), "slice: a whole number from 0 to .* is needed"),
+        ("enqueue", lambda self, task, flags: self.insert(task, 0, 0), "slice_ns: a whole number above 0 is needed"),
+        ("enqueue", lambda self, task, flags: self.insert_by_vtime(task, 0, -1), "vtime: a whole number from 0 to"),
+        ("enqueue", lambda self, task, flags: self.insert(task, task), "dsq_id: a number is needed, not a task"),
+        ("init", lambda self: [self.create_queue(0), self.create_queue(0)], "FileExistsError: .*File exists: queue 0"),
+        ("dispatch", lambda self, cpu, prev: self.queued(7), "FileNotFoundError: .*No such file or directory: queue 7"),
         ("dispatch", lambda self, cpu, prev: self.kernel.call("no_such"), "there is no kernel function no_such"),
-        ("dispatch", lambda self, cpu, prev: self.kick(1 << 70), "1180591620717411303424 does not fit into 64 bits"),
+        ("dispatch", lambda self, cpu, prev: self.kick(1 << 70), "scx_bpf_kick_cpu: cpu: a whole number from -21474"),
         ("dispatch", lambda self, cpu, prev: self.kernel.call("scx_bpf_kick_cpu", 0), "takes 2 arguments, not 1"),
         ("dispatch", lambda self, cpu, prev: self.kick(99), "invalid CPU 99"),
         ("__init__", lambda self, kernel, seed: kernel.now_ns, "RuntimeError: the kernel is there only while"),
@@ -140,6 +147,22 @@ def test_what_goes_wrong_ends_the_run_in_a_line(method: str, body: Any, line: st
     with pytest.raises(schedlab.RunError, match=line) as caught:
         schedlab.run(SHARES, policy=broken(method, body))
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("method", "body", "line"),
+    [
+        ("select_cpu", lambda self, task, prev, flags: None, "select_cpu returns None: return the number of the CPU"),
+        ("select_cpu", lambda self, task, prev, flags: 1 << 32, "the result of select_cpu: a whole number from -21"),
+        ("select_cpu", lambda self, task, prev, flags: 9, "CPU 9"),
+        ("exit", lambda self: 1 / 0, "in ops.exit: ZeroDivisionError: division by zero"),
+        ("exit_task", lambda self, task: 1 / 0, "in ops.exit_task for .*: ZeroDivisionError: division by zero"),
+    ],
+)
+def test_what_a_wake_up_or_the_end_finds_ends_the_run_too(method: str, body: Any, line: str) -> None:
+    sleeper = {"name": "sleeper", "loop": [{"sleep": "10ms"}, {"compute": "1ms"}]}
+    with pytest.raises(schedlab.RunError, match=line):
+        schedlab.run({**SHARES, "machine": {"cpus": 2}, "task": [sleeper]}, policy=broken(method, body))
 
 
 def refuses(self: Fifo, task: Task, flags: int) -> None:
@@ -165,7 +188,7 @@ def sets_too_little(self: Fifo, task: Task, flags: int) -> None:
     ("body", "kind", "says"),
     [
         (refuses, ValueError, "bad"),
-        (passes_no_task, TypeError, "a number or a task is needed"),
+        (passes_no_task, TypeError, "scx_bpf_dsq_insert: p: a whole number is needed, not float"),
         (draws_from_nothing, IndexError, ""),
         (sets_too_little, ValueError, "slice_ns: a whole number from 0 to 18446744073709551615 is needed, not -1"),
     ],
@@ -249,6 +272,8 @@ def test_a_policy_hears_of_cpus_that_go_and_come() -> None:
         *(("tikc", "tick"), ("inti", "init"), ("exti", "exit"), ("yeild", "yield_"), ("yield", "yield_")),
         *(("initTask", "init_task"), ("exitTask", "exit_task"), ("selectCPU", "select_cpu")),
         *(("on_tick", "tick"), ("on_enqueue", "enqueue"), ("enqueue_task", "enqueue"), ("ops_enqueue", "enqueue")),
+        *(("task_init", "init_task"), ("taskExit", "exit_task"), ("task_tick", "tick"), ("select", "select_cpu")),
+        *(("enq", "enqueue"), ("pick_next_task", "dispatch"), ("select_task_rq", "select_cpu"), ("setup", "init")),
         *(("SelectCpu", "select_cpu"), ("initialize", "init"), ("onTick", "tick"), ("cpu_ofline", "cpu_offline")),
     ],
 )
@@ -263,8 +288,85 @@ def test_a_misspelt_operation_is_an_error(name: str, meant: str) -> None:
 def test_own_methods_may_have_other_names() -> None:
     names = ["pick_the_next_task", "_enque", "_tikc", "queue", "queues", "pick", "requeue", "tickets", "ranking", "kik"]
     type("Mine", (Policy,), {"flags": 0, **{name: lambda self: None for name in names}})
-    # Who has the operation means something else by a longer name.
+    # A method that the class uses may have another word for an operation, and a class that has the operation means
+    # something else by a longer name.
+    type("Mine", (Policy,), {"update": lambda self: None, "dispatch": lambda self, cpu, prev: self.update()})
     type("Mine", (Fifo,), {"enqueue_task": lambda self, task: None, "dispatch_one": lambda self: None})
+
+
+def test_a_method_that_nothing_calls_is_an_error_when_the_policy_runs() -> None:
+    # The whole name is nowhere in this module.
+    idle = type("Mine", (Fifo,), {"_".join(["lies", "idle"]): lambda self: None})
+    with pytest.raises(TypeError, match=r"^Mine: nothing calls `lies_idle`: it is not an operation of sched_ext"):
+        schedlab.run(SHARES, idle)
+
+    def wrapped(method: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(method)
+        def outer(*words: Any) -> Any:
+            return method(*words)
+
+        return outer
+
+    class Used(Fifo):
+        def dispatch(self, cpu: int, prev: Task | None) -> None:
+            self.serve()
+            getattr(self, "count")()  # noqa: B009
+
+        @wrapped
+        def serve(self) -> None:
+            self.take()
+
+        def take(self) -> None:
+            self.move_to_local(0)
+
+        def count(self) -> None:
+            pass
+
+        def shown(self) -> str:
+            return "used below"
+
+    schedlab.run({**SHARES, "run": {"duration": "1s"}}, Used)
+
+
+def _shows(policy: Any) -> str:
+    return str(policy.shown())
+
+
+def test_flags_are_those_of_the_kernel() -> None:
+    for flags, why in ((1 << 40, "ops.flags has unknown bits"), (1 << 3, "SCX_OPS_SWITCH_PARTIAL"), (-1, "from 0 to")):
+        with pytest.raises((schedlab.InputError, ValueError), match=why):
+            schedlab.run(SHARES, type("Mine", (Fifo,), {"flags": flags}))
+    with pytest.raises(TypeError, match=r"Mine\.flags: a whole number is needed, not str"):
+        schedlab.run(SHARES, type("Mine", (Fifo,), {"flags": "no"}))
+
+
+def test_numbers_may_be_numpys() -> None:
+    numpy = pytest.importorskip("numpy")
+
+    class Counted(Fifo):
+        def enqueue(self, task: Task, flags: int) -> None:
+            self.insert(task, numpy.uint64(0), numpy.int64(5_000_000))
+            task.slice_ns = numpy.int32(5_000_000)
+
+        def select_cpu(self, task: Task, prev_cpu: int, wake_flags: int) -> int:
+            chosen: int = numpy.int64(prev_cpu)
+            return chosen
+
+    schedlab.run({**SHARES, "run": {"duration": "1s"}}, Counted)
+
+
+def test_what_the_kernel_gives_has_its_sign() -> None:
+    seen: list[object] = []
+
+    class Asks(Fifo):
+        def init(self) -> None:
+            super().init()
+            seen.extend(self.kernel.call("scx_bpf_dsq_nr_queued", dsq) for dsq in (0, 9))
+            seen.append(self.kernel.call("scx_bpf_create_dsq", 0, -1))
+            seen.append(self.kernel.call("scx_bpf_nr_cpu_ids"))
+
+    schedlab.run({**SHARES, "run": {"duration": "1s"}}, Asks)
+    assert seen == [0, -2, -17, 1]
 
 
 @pytest.mark.parametrize(
@@ -283,6 +385,13 @@ def test_an_operation_takes_what_the_kernel_passes(body: Any, written: str) -> N
     type.__setattr__(late, "dispatch", body)
     with pytest.raises(TypeError, match=line):
         schedlab.run(SHARES, late)
+
+
+def test_arguments_are_in_the_kernels_order() -> None:
+    line = r"^Mine: `dispatch` has `prev` in another place than the kernel: write `def dispatch\(self, cpu, prev\)`$"
+    for body in (lambda self, prev, cpu: None, staticmethod(lambda prev, cpu: None)):
+        with pytest.raises(TypeError, match=line):
+            type("Mine", (Policy,), {"dispatch": body})
 
 
 def test_an_operation_may_take_more_than_the_kernel_passes() -> None:

@@ -73,3 +73,14 @@ def test_a_study_has_the_charts_of_its_page(tmp_path: Path) -> None:
     assert study.charts["published"].to_dict()["description"]
     with pytest.raises(KeyError, match="there is no chart 'nothing'; there are published"):
         study.charts.specification("nothing")
+
+
+def test_a_question_is_run_alone(tmp_path: Path) -> None:
+    path = tmp_path / "tiny.toml"
+    question = STUDY[STUDY.index("[[question]]") :]
+    path.write_text(STUDY + question.replace('"share"', '"other"').replace('name = "two"', 'name = "again"'))
+    whole, one = schedlab.study(path, seeds=1), schedlab.study(f"{path}:other", seeds=1)
+    assert [question["id"] for question in whole.data["questions"]] == ["share", "other"]
+    assert [question["id"] for question in one.data["questions"]] == ["other"]
+    with pytest.raises(schedlab.InputError, match="has no question `today`; it has share"):
+        schedlab.study(f"{path}:today")

@@ -95,6 +95,37 @@ def test_numbers_of_python_and_numpy_are_values(tmp_path: Path) -> None:
     assert (first.made, second.made) == (4, 0)
 
 
+def test_a_scenario_may_be_an_object(small: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    scenario = schedlab.Scenario(**small)
+    spec: dict[str, Any] = {"policy": "rr", "runs": 2, "measures": ["response_ns.mean"]}
+    by_object = schedlab.sweep({**spec, "scenario": scenario}, "object")
+    Path("small.toml").write_text(scenario.to_toml())
+    by_file = schedlab.sweep({**spec, "scenario": Path("small.toml")}, "file")
+    by_keys = schedlab.sweep({**spec, "scenario": small}, "keys")
+    assert rows(by_object.frame) == rows(by_file.frame) == rows(by_keys.frame)
+    by_object.save("page.html")
+    page = Path("page.html").read_text()
+    assert "# small.toml is listed below: save it first." in page and "<summary>small.toml</summary>" in page
+    schedlab.run({**small, "run": {"duration": "4s"}}, "rr", trace="rec.parquet", for_model=True)
+    recorded = schedlab.model("rec.parquet", "model.toml").scenario
+    by_object = schedlab.sweep({**spec, "scenario": recorded}, "recorded")
+    by_file = schedlab.sweep({**spec, "scenario": "model.toml"}, "model")
+    assert rows(by_object.frame) == rows(by_file.frame)
+    assert schedlab.Scenario.from_file("model.toml") == recorded
+    assert schedlab.run(schedlab.Scenario.from_file("model.toml"), "rr").data["roles"]
+
+
+def test_a_cluster_takes_what_this_machine_takes(small: dict[str, Any], tmp_path: Path) -> None:
+    make_client: Any = Client
+    spec: dict[str, Any] = {"policy": "rr", "runs": numpy.int64(2), "axis": {"machine.cpus": range(1, 3)}}
+    spec["scenario"] = schedlab.Scenario(**small)
+    here = schedlab.sweep(spec, tmp_path / "here")
+    with make_client(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0") as client:
+        there = schedlab.sweep(spec, tmp_path / "there", client=client)
+    assert there.made == 4 and rows(there.frame) == rows(here.frame)
+
+
 def test_a_class_is_no_value_of_a_sweep(tmp_path: Path) -> None:
     class Mine(schedlab.policy.Policy):
         pass

@@ -10,6 +10,7 @@
 //! | a word of a file that becomes the name of a file of ours | in | [`FileName`], which only its check makes |
 //! | a damaged file, to a library that panics | in | [`library::guarded`] |
 //! | a process that works on what another person wrote | in | [`confine::Confinement`] |
+//! | a file that a call writes, which must not be one that it reads | out | [`touched::Touched`] |
 //! | a file of ours in a folder that others can write to | out | [`own::unnamed`], [`own::Partial`], [`own::Folder`] |
 //!
 //! Nothing else prints, and nothing else opens what a user names: `make lint` looks for calls that go past it.
@@ -30,6 +31,8 @@ pub mod own;
 mod partial;
 pub mod shell;
 mod shown;
+#[cfg(unix)]
+pub mod touched;
 
 pub use file_name::{FileName, WrongName};
 pub use shown::{NAME_LETTERS, Shown, is_hidden};

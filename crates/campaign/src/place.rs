@@ -1,8 +1,8 @@
 //! Where runs happen, with all that says one place from another of its kind, and what is taken where nothing is said.
 
 use schedlab_venue::{
-    Algorithm, EngineSpec, HostVenue, KeptGuests, Policy, SimVenue, Venue, VenueName, VmVenue, cache_folder,
-    fingerprint,
+    Algorithm, EngineSpec, HostVenue, KeptGuests, Policy, SimVenue, Venue, VenueError, VenueName, VmVenue,
+    cache_folder, fingerprint, kernels,
 };
 use std::str::FromStr;
 
@@ -77,6 +77,15 @@ impl Place {
     /// The kernel of a virtual machine.
     pub fn kernel(&self) -> &str {
         self.kernel.as_deref().unwrap_or(ANY_KERNEL)
+    }
+
+    /// Whether the kernel of a virtual machine is one that can be had, before it is fetched.
+    ///
+    /// # Errors
+    ///
+    /// There is no such kernel.
+    pub fn check_kernel(&self) -> Result<(), VenueError> {
+        if self.name == VenueName::Vm { Ok(kernels::check(self.kernel())?) } else { Ok(()) }
     }
 
     /// The emulator of a virtual machine with `cpus` CPUs: unless one is named, the fastest that keeps true time.

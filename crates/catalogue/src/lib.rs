@@ -148,6 +148,14 @@ fn with_steps(mut scenario: Scenario, path: &Path) -> Result<Scenario, Catalogue
     Ok(scenario)
 }
 
+/// A study and maybe one of its questions: `gpos:priorities`. A file may have a colon in its name.
+pub fn of_question(study: &str) -> (&str, Option<&str>) {
+    match study.rsplit_once(':') {
+        Some((name, id)) if !id.contains(['/', '.']) && !Path::new(study).exists() => (name, Some(id)),
+        _ => (study, None),
+    }
+}
+
 /// A study's file.
 #[derive(Clone, Debug)]
 pub struct StudyFile {

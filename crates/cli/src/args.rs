@@ -34,6 +34,7 @@ pub use trace::{LatencyArgs, QueueArgs, StatusArgs, TimelineArgs, TraceArgs, Vie
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{FromArgMatches, Parser, Subcommand, ValueEnum};
 use schedlab_campaign::Axis;
+use schedlab_job::MOST_RUNS;
 use schedlab_model::machine::Topology;
 use schedlab_model::scenario::Notation;
 use schedlab_model::time::Time;
@@ -250,7 +251,7 @@ pub struct SharedArgs {
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
     /// Repeat with derived seeds, for confidence intervals
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_RUNS)))]
     pub runs: u32,
     /// The length of a run, instead of the scenario's, as in 60s
     #[arg(long, value_name = "TIME", value_parser = read_length)]

@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use schedlab_boundary::confine::{Confined, Confinement};
 use schedlab_boundary::own::Folder;
 use schedlab_model::time::Time;
-use schedlab_policy::{PolicySpec, Reference};
+use schedlab_policy::PolicySpec;
 use schedlab_venue::{Monitor, cache_folder};
 use std::fs;
 use std::io::{self, Read};
@@ -67,11 +67,7 @@ pub fn enter(limits: Limits, policy: &PolicySpec, files: &[&Path]) -> Result<Con
     for file in named.iter().chain(std::env::current_exe().iter()).map(PathBuf::as_path).chain(files.iter().copied()) {
         read.extend(folders(file));
     }
-    match &policy.reference {
-        Reference::Source(file) | Reference::Object(file) => read.extend(folders(file)),
-        Reference::Program(words) | Reference::ProgramOnce(words) => read.extend(folders(Path::new(&words[0]))),
-        Reference::Name(_) => {}
-    }
+    read.extend(policy.file().into_iter().flat_map(folders));
     let mut write = vec![Folder::place(), PathBuf::from("/dev/null")];
     write.extend(cache_folder());
     let confinement = Confinement { read, write, cpu_seconds: limits.time.ns() / Time::from_s(1).ns() };

@@ -152,9 +152,11 @@ fn differences(comparison: &Comparison) -> Option<TableView> {
         }
         .to_string()
     };
+    let caution = all.iter().any(|difference| difference.caution.is_some());
+    let caution = caution.then(|| words("caution", &|difference| difference.caution.clone().unwrap_or_default()));
     (!all.is_empty()).then(|| TableView {
         title: format!("Differences from {}", all[0].baseline),
-        columns: vec![
+        columns: [
             words("scheduler", &|difference| difference.policy.clone()),
             words("role", &|difference| difference.role.clone()),
             words("metric", &|difference| difference.metric.clone()),
@@ -163,7 +165,10 @@ fn differences(comparison: &Comparison) -> Option<TableView> {
             numbers("to", interval, &end(|interval| interval.high), true),
             numbers("Cliff's delta", delta, &|difference| Some(difference.cliffs_delta), false),
             words("evidence", &basis),
-        ],
+        ]
+        .into_iter()
+        .chain(caution)
+        .collect(),
         ..TableView::default()
     })
 }

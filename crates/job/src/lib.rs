@@ -37,6 +37,9 @@ pub struct Job {
     pub options: Options,
 }
 
+/// The most seeds of a job.
+pub const MOST_RUNS: u32 = 100_000;
+
 /// How a job is run.
 #[derive(Clone)]
 pub struct Options {

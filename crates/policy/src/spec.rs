@@ -121,6 +121,15 @@ impl PolicySpec {
         Ok(())
     }
 
+    /// The file that it names; none where it names a policy that ships.
+    pub fn file(&self) -> Option<&Path> {
+        match &self.reference {
+            Reference::Source(path) | Reference::Object(path) => Some(path),
+            Reference::Program(words) | Reference::ProgramOnce(words) => words.first().map(Path::new),
+            Reference::Name(_) => None,
+        }
+    }
+
     /// The same with paths counted from a folder.
     pub fn beside(&self, folder: &Path) -> PolicySpec {
         let mut spec = self.clone();

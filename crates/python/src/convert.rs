@@ -1,10 +1,12 @@
 //! Python's objects as values of the scenario and sweep languages.
 
 use crate::error::input;
+use crate::scenario::Scenario;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyRange, PyString, PyTuple, PyType};
 use schedlab_campaign::Cache;
+use schedlab_job::MOST_RUNS;
 use std::path::PathBuf;
 use toml::{Table, Value};
 
@@ -44,6 +46,10 @@ pub fn value(object: &Bound<'_, PyAny>, path: &str, depth: usize) -> PyResult<Va
     {
         let item = |(index, item): (usize, PyResult<_>)| value(&item?, &format!("{path}[{index}]"), depth + 1);
         object.try_iter()?.enumerate().map(item).collect::<PyResult<_>>().map(Value::Array)
+    } else if let Ok(scenario) = object.cast::<Scenario>() {
+        scenario.get().value(path)
+    } else if object.hasattr("__fspath__")? && !object.is_instance_of::<PyType>() {
+        value(&object.call_method0("__fspath__")?, path, depth + 1)
     } else if is_policy_class(object) {
         let line = "what a policy in Python decides depends on the program around it, so it is not a value here; \
                     write it in C, or call `run` in a loop";
@@ -82,7 +88,7 @@ pub fn seed(object: &Bound<'_, PyAny>) -> PyResult<u64> {
 
 /// How many runs.
 pub fn runs(object: &Bound<'_, PyAny>) -> PyResult<u32> {
-    whole(object, "runs", 1, u32::MAX)
+    whole(object, "runs", 1, MOST_RUNS)
 }
 
 /// How many runs at once; one for each core when absent.
@@ -100,8 +106,8 @@ pub fn cache(fresh: bool) -> Option<Cache> {
 pub fn whole<T: TryFrom<u64> + Into<u64>>(object: &Bound<'_, PyAny>, name: &str, least: u64, most: T) -> PyResult<T> {
     let wrong = |_| PyTypeError::new_err(format!("{name}: a whole number is needed, not {}", kind(object)));
     let object = &object.call_method0("__index__").map_err(wrong)?;
-    let number = object.extract::<u64>().ok().filter(|number| *number >= least);
     let most = most.into();
+    let number = object.extract::<u64>().ok().filter(|number| (least..=most).contains(number));
     number
         .and_then(|number| T::try_from(number).ok())
         .ok_or_else(|| input(format!("{name}: a whole number from {least} to {most} is needed, not {object}")))

@@ -5,9 +5,12 @@ use arrow_array::ffi::FFI_ArrowSchema;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchIterator};
 use arrow_schema::SchemaRef;
+use bytes::Bytes;
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
-use pyo3::types::PyCapsule;
+use pyo3::types::{PyBytes, PyCapsule};
 use schedlab_model::count::counted;
 
 /// How many columns are named where a frame is shown in a line.
@@ -60,6 +63,24 @@ impl Frame {
     /// The number of rows.
     fn __len__(&self) -> usize {
         self.batches.iter().map(RecordBatch::num_rows).sum()
+    }
+
+    /// How another process has it back.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+        let frame = slf.get();
+        let mut writer = ArrowWriter::try_new(Vec::new(), frame.schema.clone(), None).map_err(failed)?;
+        frame.batches.iter().try_for_each(|batch| writer.write(batch)).map_err(failed)?;
+        let bytes = PyBytes::new(slf.py(), &writer.into_inner().map_err(failed)?);
+        Ok((slf.get_type().getattr("_from_parquet")?, (bytes,)))
+    }
+
+    /// What `__reduce__` made of one.
+    #[staticmethod]
+    fn _from_parquet(bytes: &[u8]) -> PyResult<Frame> {
+        let builder = ParquetRecordBatchReaderBuilder::try_new(Bytes::copy_from_slice(bytes)).map_err(failed)?;
+        let schema = builder.schema().clone();
+        let batches = builder.build().map_err(failed)?.collect::<Result<_, _>>().map_err(failed)?;
+        Ok(Frame { schema, batches })
     }
 
     /// The names of the columns, in their order.

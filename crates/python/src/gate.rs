@@ -67,7 +67,7 @@ pub fn gate(
         let mut report = plan.judge(&outcomes);
         if update {
             let written = write_baseline(&path, &plan.measured(&outcomes)?, &plan.baseline_file, monitor)?;
-            return Ok(Gated { report, written: Some(written) });
+            return Ok(Gated { report: report.accepted(), written: Some(written) });
         }
         plan.explain(&mut report, &outcomes, &mut sources, &runner);
         Ok(Gated { report, written: None })

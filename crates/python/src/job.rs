@@ -11,9 +11,11 @@ use crate::tables;
 use pyo3::exceptions::{PyBaseException, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
+use schedlab_boundary::touched::Touched;
 use schedlab_campaign::{Axis, Place, RunSet, Runner};
 use schedlab_charts::{Chart, Look};
 use schedlab_html::{Document, Listing, Provenance, of_comparison};
+use schedlab_infer::steps_file;
 use schedlab_job::{Job, Options};
 use schedlab_policy::PolicySpec;
 use schedlab_report::{Style, comparison::Comparison, result};
@@ -59,12 +61,17 @@ pub fn run(
     vary: Option<&Bound<'_, PyAny>>,
     perturb: &Bound<'_, PyAny>,
 ) -> PyResult<Done> {
+    if venues.is_empty() {
+        return Err(input("venue: at least one is needed"));
+    }
+    touched(scenario, policies).writes(&traces).check().map_err(input)?;
     let mut scenario = scenario::of(scenario)?.model;
     scenario.run.calls |= calls;
     let raised = Raised::default();
     let policies = self::policies(policies, &raised)?;
-    let engine = engine.map(|engine| engine.parse::<EngineSpec>()).transpose().map_err(input)?;
-    let load: Algorithm = load.parse().map_err(input)?;
+    let engine = engine.map(|engine| engine.parse::<EngineSpec>()).transpose();
+    let engine = engine.map_err(|wrong| input(format!("engine: {wrong}")))?;
+    let load: Algorithm = load.parse().map_err(|wrong| input(format!("load: {wrong}")))?;
     let place = |name: &String| Ok(Place::new(venue_name(name)?, kernel.as_deref(), engine).computing(load));
     let places = venues.iter().map(place).collect::<PyResult<Vec<_>>>()?;
     let executor = unchecked.then_some(Executor::Machine);
@@ -112,6 +119,18 @@ pub fn policies(object: &Bound<'_, PyAny>, raised: &Raised) -> PyResult<Vec<Poli
         return Err(input("policy: at least one is needed"));
     }
     Ok(found)
+}
+
+/// The files that a scenario and policies name.
+fn touched(scenario: &Bound<'_, PyAny>, policies: &Bound<'_, PyAny>) -> Touched {
+    let scenario = convert::path(scenario);
+    let steps = scenario.as_deref().map(steps_file);
+    let one_by_one = || policies.try_iter().into_iter().flatten().filter_map(|one| convert::path(&one.ok()?));
+    let named: Vec<PathBuf> = convert::path(policies).map_or_else(|| one_by_one().collect(), |one| vec![one]);
+    let specs = named.iter().filter_map(|text| PolicySpec::parse_list(text.to_str()?).ok()).flatten();
+    let files: Vec<PathBuf> = specs.filter_map(|spec| spec.file().map(PathBuf::from)).collect();
+    let read = Touched::default().reads("the scenario", &scenario).reads("the scenario's steps", &steps);
+    read.reads("the policy", files)
 }
 
 fn is_one(object: &Bound<'_, PyAny>) -> PyResult<bool> {

@@ -8,6 +8,7 @@ mod error;
 mod frame;
 mod gate;
 mod job;
+mod kernel;
 mod native;
 mod notebook;
 mod quota;
@@ -21,6 +22,7 @@ mod search;
 mod study;
 mod sweep;
 mod tables;
+mod words;
 
 use pyo3::prelude::*;
 
@@ -36,7 +38,7 @@ mod _schedlab {
     #[pymodule_export]
     use crate::job::{Done, run};
     #[pymodule_export]
-    use crate::native::{Kernel, Task};
+    use crate::kernel::{Kernel, Task};
     #[pymodule_export]
     use crate::quota::{Limits, quota};
     #[pymodule_export]

@@ -8,6 +8,7 @@ use crate::job::text;
 use crate::rows::{Kind, Row, flatten, table};
 use crate::scenario::Scenario;
 use pyo3::prelude::*;
+use schedlab_boundary::touched::Touched;
 use schedlab_campaign::Runner;
 use schedlab_charts::Look;
 use schedlab_html::Provenance;
@@ -58,6 +59,9 @@ const SELF_CHECK: [(&str, Kind); 5] = [
     ("error", Kind::Number),
 ];
 
+/// What is read, in refusals.
+const RECORDING: &str = "the recording";
+
 /// The most CPUs, and the most resamples, of a prediction.
 const MOST_CPUS: u32 = 4096;
 const MOST_RESAMPLES: u32 = 10_000;
@@ -83,7 +87,7 @@ pub fn record(
     if length.is_some_and(|length| length.is_zero()) || (length.is_none() && command.is_empty()) {
         return Err(input("seconds: a number above 0 is needed, or a command to wait for"));
     }
-    let ring: Ring = ring.parse().map_err(input)?;
+    let ring: Ring = ring.parse().map_err(|wrong| input(format!("ring: {wrong}")))?;
     let order = Order { command: &command, length, ring, trace: &output };
     let recording = interruptible(py, |monitor| schedlab_venue::record(&order, monitor))?;
     whole(recording)
@@ -94,6 +98,7 @@ pub fn record(
 #[pyo3(signature = (recording, output, *, by_thread))]
 pub fn import_recording(py: Python<'_>, recording: PathBuf, output: PathBuf, by_thread: bool) -> PyResult<Recorded> {
     is_there(&recording)?;
+    Touched::default().reads(RECORDING, [&recording]).writes([&output]).check().map_err(input)?;
     let role_by = if by_thread { RoleBy::Thread } else { RoleBy::Program };
     let imported = interruptible(py, |_| schedlab_venue::import(&Place::File(recording), &output, role_by))?;
     whole(imported)
@@ -146,6 +151,11 @@ pub struct Modelled {
 #[pyfunction]
 pub fn model(py: Python<'_>, recording: PathBuf, output: PathBuf) -> PyResult<Modelled> {
     is_there(&recording)?;
+    if output.extension().is_none_or(|ending| ending != "toml") {
+        return Err(input(format!("{}: name a file that ends in .toml", output.display())));
+    }
+    let written = [output.clone(), steps_file(&output)];
+    Touched::default().reads(RECORDING, [&recording]).writes(written).check().map_err(input)?;
     let model = interruptible(py, |_| -> PyResult<_> {
         let trace = TraceOf::recording(&recording).map_err(IntoPython::into_python)?;
         let model = schedlab_infer::model(trace.path(), &steps_file(&output), Price::default());
@@ -215,6 +225,9 @@ pub fn predict(
     is_there(&recording)?;
     let parsed: Result<Vec<_>, _> = policies.iter().map(|text| PolicySpec::parse_list(text)).collect();
     let policies: Vec<PolicySpec> = parsed.map_err(input)?.into_iter().flatten().collect();
+    if policies.is_empty() {
+        return Err(input("policy: at least one is needed"));
+    }
     // Before the work that needs none of them.
     policies.iter().try_for_each(|spec| Policy::find(spec).map(drop)).map_err(IntoPython::into_python)?;
     let cpus =

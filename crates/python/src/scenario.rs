@@ -1,13 +1,14 @@
 //! Scenarios.
 
 use crate::convert;
-use crate::error::{IntoPython, input, not_found, unreadable};
+use crate::error::{IntoPython, failed, input, not_found, unreadable};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use schedlab_catalogue as catalogue;
 use schedlab_model::scenario::Scenario as Model;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use toml::Value;
 
 /// What the tasks do, and on what machine: the contents of a scenario file.
 ///
@@ -32,7 +33,9 @@ impl Scenario {
     #[staticmethod]
     fn from_file(path: PathBuf) -> PyResult<Scenario> {
         std::fs::metadata(&path).map_err(|error| unreadable(&path, &error))?;
-        Ok(Scenario { model: Model::from_file(&path).map_err(IntoPython::into_python)? })
+        // With a folder no name of a shipped scenario is meant.
+        let path = if path.is_relative() { Path::new(".").join(path) } else { path };
+        Scenario::load(path.to_str().ok_or_else(|| input("scenario: this path is no Unicode"))?)
     }
 
     /// Reads the text of a scenario file.
@@ -84,8 +87,28 @@ impl Scenario {
         format!("Scenario({:?})", self.model.name)
     }
 
+    /// How another process has it back.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
+        let model = &slf.get().model;
+        if !model.step_files().is_empty() {
+            let line = "a scenario with recorded steps cannot be copied to another process: read its file there";
+            return Err(PyTypeError::new_err(line));
+        }
+        Ok((slf.get_type().getattr("from_toml")?, (model.to_toml(),)))
+    }
+
     fn __hash__(&self) -> u64 {
         u64::from_str_radix(&self.model.hash()[..16], 16).unwrap_or_default()
+    }
+}
+
+impl Scenario {
+    /// As a value of another file's language; `path` names it in errors.
+    pub fn value(&self, path: &str) -> PyResult<Value> {
+        if !self.model.step_files().is_empty() {
+            return Err(input(format!("{path}: a scenario with recorded steps is in a file: write the file's path")));
+        }
+        Value::try_from(&self.model).map_err(failed)
     }
 }
 

@@ -85,8 +85,11 @@ impl Hunt {
         budget: Option<&str>,
         threads: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        let scenarios = scenarios.map(|number| convert::whole(number, "scenarios", 0, u64::MAX)).transpose()?;
+        let scenarios = scenarios.map(|number| convert::whole(number, "scenarios", 1, u64::MAX)).transpose()?;
         let budget = budget.map(Time::read).transpose().map_err(|wrong| input(format!("budget: {wrong}")))?;
+        if budget.is_some_and(|budget| budget.ns() == 0) {
+            return Err(input("budget: a time above 0 is needed"));
+        }
         let time = budget.map(|budget| Duration::from_nanos(budget.ns()));
         let threads = convert::threads(threads)?;
         let went = with_policies(py, &self.raised, |monitor| {

@@ -2,13 +2,13 @@
 
 use crate::background::interruptible;
 use crate::convert;
-use crate::error::{IntoPython, not_found};
+use crate::error::{IntoPython, input, not_found};
 use crate::frame::Frame;
 use crate::job::text;
 use crate::rows::{Kind, flatten, table};
 use pyo3::prelude::*;
 use schedlab_campaign::Runner;
-use schedlab_catalogue::StudyFile;
+use schedlab_catalogue::{self as catalogue, StudyFile};
 use schedlab_charts::Look;
 use schedlab_html::of_study;
 use schedlab_report::Style;
@@ -48,7 +48,7 @@ pub struct StudyPage {
     source: String,
 }
 
-/// Runs a study: a shipped one, or a file.
+/// Runs a study, or one of its questions: a shipped one, or a file.
 #[pyfunction]
 #[pyo3(signature = (name, *, quick, seed, seeds, fresh, threads))]
 pub fn study(
@@ -61,9 +61,11 @@ pub fn study(
     threads: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<StudyPage> {
     let seeds = convert::whole(seeds, "seeds", 1, MOST_SEEDS)?;
-    let variant = Variant { quick, seed: seed.map(convert::seed).transpose()?, seeds, question: None };
+    let (name, question) = catalogue::of_question(name);
     let file = StudyFile::find(name).map_err(|error| not_found(name, error))?;
     let study = Study::parse(&file.text, &file.origin).map_err(IntoPython::into_python)?;
+    let question = question.map(|id| study.question_numbered(id)).transpose().map_err(input)?;
+    let variant = Variant { quick, seed: seed.map(convert::seed).transpose()?, seeds, question };
     let threads = convert::threads(threads)?;
     let cache = convert::cache(fresh);
     let page = interruptible(py, |monitor| {

@@ -4,6 +4,7 @@ use crate::background::interruptible;
 use crate::convert;
 use crate::error::{IntoPython, unreadable};
 use crate::frame::Frame;
+use crate::scenario::Scenario;
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -11,7 +12,7 @@ use schedlab_boundary::file;
 use schedlab_campaign::Runner;
 use schedlab_catalogue::load_beside;
 use schedlab_charts::Look;
-use schedlab_html::{Document, Provenance, of_sweep};
+use schedlab_html::{Document, Listing, Provenance, of_sweep};
 use schedlab_sweep::{Dataset, Plan as Model, Sweep, carry_out, make};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -21,6 +22,15 @@ use std::sync::{Mutex, PoisonError};
 pub struct Plan {
     model: Model,
     title: String,
+    source: Source,
+}
+
+/// Where a plan comes from.
+enum Source {
+    /// A file, by its folder.
+    File(PathBuf),
+    /// A dictionary, and the scenario in it if that is an object.
+    Table { table: toml::Table, scenario: Option<Box<Scenario>> },
 }
 
 #[pymethods]
@@ -29,13 +39,27 @@ impl Plan {
     #[new]
     #[pyo3(signature = (spec, threads=None))]
     fn new(py: Python<'_>, spec: &Bound<'_, PyAny>, threads: Option<&Bound<'_, PyAny>>) -> PyResult<Plan> {
-        let (sweep, folder) = sweep(spec)?;
+        let (sweep, source) = sweep(spec)?;
         let threads = convert::threads(threads)?;
         let model = interruptible(py, |_| {
-            let scenario = |name: &str| load_beside(&folder, name).map_err(|error| error.to_string());
-            Model::new(&sweep, &scenario, &folder, threads)
+            let folder = source.folder();
+            let scenario = |name: &str| match &source {
+                Source::Table { scenario: Some(scenario), .. } => Ok(scenario.model.clone()),
+                _ => load_beside(folder, name).map_err(|error| error.to_string()),
+            };
+            Model::new(&sweep, &scenario, folder, threads)
         })?;
-        Ok(Plan { model: model.map_err(IntoPython::into_python)?, title: sweep.title() })
+        Ok(Plan { model: model.map_err(IntoPython::into_python)?, title: sweep.title(), source })
+    }
+
+    /// The dictionary as JSON, for another process; none of a file.
+    fn text(&self) -> PyResult<Option<String>> {
+        let Source::Table { table, scenario } = &self.source else { return Ok(None) };
+        let mut table = table.clone();
+        if let Some(scenario) = scenario {
+            table.insert("scenario".into(), scenario.value("sweep.scenario")?);
+        }
+        crate::job::text(&table).map(Some)
     }
 
     /// The sweep's name and what it is for.
@@ -63,17 +87,40 @@ impl Plan {
     }
 }
 
-/// The sweep that a user means, and the folder from which its files are found.
-fn sweep(spec: &Bound<'_, PyAny>) -> PyResult<(Sweep, PathBuf)> {
-    if spec.is_instance_of::<PyDict>() {
-        let sweep = Sweep::from_table(convert::table(spec, "sweep")?, "sweep").map_err(IntoPython::into_python)?;
-        return Ok((sweep, PathBuf::new()));
+/// The sweep that a user means, and where it comes from.
+fn sweep(spec: &Bound<'_, PyAny>) -> PyResult<(Sweep, Source)> {
+    if let Ok(spec) = spec.cast::<PyDict>() {
+        let (spec, scenario) = without_scenario(spec)?;
+        let table = convert::table(spec.as_any(), "sweep")?;
+        let sweep = Sweep::from_table(table.clone(), "sweep").map_err(IntoPython::into_python)?;
+        return Ok((sweep, Source::Table { table, scenario }));
     }
-    let wrong = || PyTypeError::new_err("sweep: a path or a dictionary is needed");
+    let wrong = || PyTypeError::new_err("spec: a path or a dictionary is needed");
     let path = convert::path(spec).ok_or_else(wrong)?;
     let text = file::text(&path).map_err(|error| unreadable(&path, &error))?;
     let sweep = Sweep::parse(&text, &path.display().to_string()).map_err(IntoPython::into_python)?;
-    Ok((sweep, path.parent().map_or_else(PathBuf::new, Path::to_path_buf)))
+    Ok((sweep, Source::File(path.parent().map_or_else(PathBuf::new, Path::to_path_buf))))
+}
+
+/// The dictionary with the name of its scenario, and the scenario, where that is an object.
+fn without_scenario<'py>(spec: &Bound<'py, PyDict>) -> PyResult<(Bound<'py, PyDict>, Option<Box<Scenario>>)> {
+    let found = spec.get_item("scenario")?;
+    let Some(scenario) = found.as_ref().and_then(|scenario| scenario.cast::<Scenario>().ok()) else {
+        return Ok((spec.clone(), None));
+    };
+    let spec = spec.copy()?;
+    spec.set_item("scenario", &scenario.get().model.name)?;
+    Ok((spec, Some(Box::new(scenario.get().clone()))))
+}
+
+impl Source {
+    /// From where names of files count.
+    fn folder(&self) -> &Path {
+        match self {
+            Source::File(folder) => folder,
+            Source::Table { .. } => Path::new(""),
+        }
+    }
 }
 
 /// A sweep's table on disk.
@@ -129,15 +176,22 @@ impl Table {
         Ok(crate::job::charts(&self.page(py, plan, Provenance::default())?, Look::Light))
     }
 
-    /// The page.
-    fn html(&self, py: Python<'_>, plan: &Bound<'_, Plan>, command: String) -> PyResult<String> {
-        Ok(self.page(py, plan, Provenance { commands: vec![command], ..Provenance::default() })?.html())
+    /// The page. The listings are scenarios that no file has: the name and the text of each.
+    fn html(
+        &self,
+        py: Python<'_>,
+        plan: &Bound<'_, Plan>,
+        command: String,
+        listings: Vec<(String, String)>,
+    ) -> PyResult<String> {
+        let files = listings.iter().map(|(name, text)| Listing::file(name, text)).collect();
+        Ok(self.page(py, plan, Provenance { commands: vec![command], files, ..Provenance::default() })?.html())
     }
 }
 
 impl Table {
     fn page(&self, py: Python<'_>, plan: &Bound<'_, Plan>, provenance: Provenance) -> PyResult<Document> {
-        let Plan { model, title } = plan.get();
+        let Plan { model, title, .. } = plan.get();
         let measured = interruptible(py, |_| self.locked().measured(model))?;
         Ok(of_sweep(title, &measured.map_err(IntoPython::into_python)?, provenance))
     }

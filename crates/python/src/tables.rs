@@ -29,7 +29,7 @@ const MEANS: [(&str, Kind); 9] = [
 ];
 
 /// The columns of a table of differences.
-const DIFFERENCES: [(&str, Kind); 22] = [
+const DIFFERENCES: [(&str, Kind); 23] = [
     ("baseline", Kind::Word),
     ("policy", Kind::Word),
     ("role", Kind::Word),
@@ -43,6 +43,7 @@ const DIFFERENCES: [(&str, Kind); 22] = [
     ("difference_interval.high", Kind::Number),
     ("cliffs_delta", Kind::Number),
     ("verdict", Kind::Word),
+    ("caution", Kind::Word),
     ("under_changes.copies", Kind::Whole),
     ("under_changes.ratio_low", Kind::Number),
     ("under_changes.ratio_high", Kind::Number),

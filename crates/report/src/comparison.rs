@@ -117,6 +117,9 @@ pub struct Difference {
     pub cliffs_delta: f64,
     /// All that in words.
     pub verdict: String,
+    /// Why the two are not to be compared by this metric, if they are not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caution: Option<String>,
 }
 
 /// A measured mean response time next to the one of theory.
@@ -214,6 +217,7 @@ impl Comparison {
         };
         let result = |name: &str| Some(&self.results[self.policies.iter().position(|policy| policy == name)?]);
         self.inconclusive = conclusion.doubt(result);
+        self.differences.iter_mut().for_each(|one| one.caution = conclusion.caution(one));
         conclusion.settle(&Facts {
             policies: &self.policies,
             roles: self.results.first().map_or(0, |result| result.roles().len()),

@@ -34,6 +34,7 @@ impl Pair<'_> {
             gap,
             cliffs_delta: effect.cliffs_delta,
             verdict: format!("{role}, {}: {words}", metric.name),
+            caution: None,
         })
     }
 

@@ -194,7 +194,8 @@ impl<'a> Search<'a> {
         Ok(Search { judge: Judge { policy, bounds, runner }, options, takes_hotplug, folder, state })
     }
 
-    /// Whether the drawn scenarios can be run under the policy, and under the one that it is held against.
+    /// Whether the drawn scenarios can be run under the policy, and under the one that it is held against, and what is found
+    /// in the kernel that is to be asked.
     ///
     /// # Errors
     ///
@@ -205,7 +206,12 @@ impl<'a> Search<'a> {
         std::iter::once(*policy).chain(&bounds.reference).try_for_each(|policy| match policy.scheduler {
             Scheduler::Ideal(_) => Err(SearchError::Ideal(policy.label.clone())),
             _ => Ok(sim.accepts(policy)?),
-        })
+        })?;
+        if let Some(kernel) = &self.options.kernel {
+            kernel.check_kernel()?;
+            kernel.venue(1).accepts(policy)?;
+        }
+        Ok(())
     }
 
     /// Searches until all is used up that it may use, or it is stopped.

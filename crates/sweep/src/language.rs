@@ -2,7 +2,7 @@
 
 use crate::axis::Axis;
 use schedlab_model::metric::{Level, find};
-use schedlab_model::scenario::{OneOrMany, ScenarioError, read_toml};
+use schedlab_model::scenario::{OneOrMany, ScenarioError, read_table, read_toml};
 use schedlab_venue::VenueName;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -157,8 +157,7 @@ impl Sweep {
     ///
     /// What is wrong, with the key.
     pub fn from_table(table: Table, origin: &str) -> Result<Sweep, ScenarioError> {
-        let spec: Result<Spec, toml::de::Error> = Value::Table(table).try_into();
-        let spec = spec.map_err(|error| ScenarioError::whole(origin, error.message().trim()))?;
+        let spec: Spec = read_table(table, origin)?;
         Sweep::checked(spec, Origin { name: origin.into(), text: None })
     }
 

@@ -44,7 +44,7 @@ pub use schedlab_load::{
     Algorithm, Calibration, CalibrationError, Reserve, Verification, cache_folder, fingerprint, obtain as calibrate,
     verified,
 };
-pub use schedlab_sim::scx::native::{KernelCalls, Native, TaskView, Writable};
+pub use schedlab_sim::scx::native::{KernelCalls, Native, Signature, TaskView, Word, Writable, refused_flags};
 pub use schedlab_sim::{Control, PolicyFailure};
 pub use schedlab_simulation::{Discipline, MachineParameters, ObjectPolicy, RunFailure, ideal_name};
 pub use schedlab_vm::engine::EngineSpec;

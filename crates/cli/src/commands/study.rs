@@ -25,7 +25,7 @@ pub fn run(args: StudyArgs) -> Result<(), Failure> {
     match (&args.command, &args.study) {
         (Some(StudyCommand::Show { name }), _) => super::print_shipped(catalogue::find_study(name), name, "study"),
         (None, Some(study)) => {
-            let (name, question) = of_question(study);
+            let (name, question) = catalogue::of_question(study);
             let file = StudyFile::find(name)?;
             let study = super::parsed(Study::parse(&file.text, &file.origin), (&file.text, Path::new(name)), "study")?;
             let question = question.map(|id| study.question_numbered(id)).transpose().map_err(Failure::Input)?;
@@ -58,14 +58,6 @@ fn list() -> Result<(), Failure> {
     let more = "`schedlab study NAME` runs one, --quick a smaller version of it, NAME:QUESTION one question of it; \
                 --questions lists these. `schedlab study show NAME` prints its file.";
     output::print(&(text + "\n" + &wrap("", 0, more)))
-}
-
-/// A study and maybe one of its questions: `gpos:priorities`. A file may have a colon in its name.
-pub fn of_question(study: &str) -> (&str, Option<&str>) {
-    match study.rsplit_once(':') {
-        Some((name, id)) if !id.contains(['/', '.']) && !Path::new(study).exists() => (name, Some(id)),
-        _ => (study, None),
-    }
 }
 
 /// The questions of a study, each with what its kept runs say, or how many of its runs are kept.

@@ -3,7 +3,8 @@
 
 use super::control_group;
 use super::error::did_you_mean;
-use super::{Scenario, ScenarioError, Written, error};
+use super::toml_text::from_table;
+use super::{Scenario, ScenarioError, Written, read_table};
 use toml::{Table, Value};
 
 impl Scenario {
@@ -11,11 +12,9 @@ impl Scenario {
     ///
     /// # Errors
     ///
-    /// One without a position: the table does not know where it stood.
+    /// One with the path of the value, as `task[0].count`: the table does not know where it stood.
     pub fn from_table(table: Table, origin: &str) -> Result<Scenario, ScenarioError> {
-        let mut scenario: Scenario = Value::Table(table)
-            .try_into()
-            .map_err(|e: toml::de::Error| ScenarioError::whole(origin, error::with_remedy(e.message())))?;
+        let mut scenario: Scenario = read_table(table, origin)?;
         scenario.written = Written { origin: origin.into(), ..Default::default() };
         Ok(scenario)
     }
@@ -78,9 +77,10 @@ impl Scenario {
             _ => return Err(wrong(format!("`{last}` is in no table"))),
         }
         let Value::Table(table) = root else { unreachable!("a scenario is a table") };
-        let mut changed = Scenario::from_table(table, &self.written.origin)
-            .map_err(|e| ScenarioError { message: format!("`{path} = {value}`: {}", e.message), ..e })?;
-        changed.written.files = self.written.files.clone();
+        let origin = &self.written.origin;
+        let wrong = |(_, why): (String, String)| ScenarioError::whole(origin, format!("`{path} = {value}`: {why}"));
+        let mut changed: Scenario = from_table(table).map_err(wrong)?;
+        changed.written = Written { origin: origin.clone(), files: self.written.files.clone(), ..Written::default() };
         Ok(changed)
     }
 }

@@ -221,6 +221,10 @@ pub(crate) fn with_remedy(message: &str) -> String {
             return format!("{} does not fit here: write {plain}", found_here(found));
         }
     }
+    // Readers of tables also take a list of their values in order, which nobody writes.
+    if message.starts_with("invalid length ") && message.contains("expected struct ") {
+        return with_remedy("invalid type: sequence, expected a map");
+    }
     match message.strip_prefix("invalid type: ").and_then(|m| m.rsplit_once(", expected ")) {
         Some(("map", "a sequence")) => {
             "this is one table where several can be: write its name in two pairs of brackets, as in [[task]]".into()

@@ -43,7 +43,7 @@ pub use runtimes::{Conversion, Kubernetes, MilliCpus, Percentage, Systemd, UnitW
 pub use source::Source;
 pub use step::{Change, Io, STEPS, Step, StepKind, True};
 pub(crate) use toml_text::unfit_text;
-pub use toml_text::{read_toml, unfit_name};
+pub use toml_text::{read_table, read_toml, unfit_name};
 
 pub(crate) use error::{At, Fault};
 pub(crate) use step::{Condition, Effect};

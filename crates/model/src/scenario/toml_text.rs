@@ -1,9 +1,11 @@
 //! TOML that another person wrote: read at one place, where no word passes that a terminal would obey instead of showing.
 
 use super::ScenarioError;
+use super::error::with_remedy;
 use schedlab_boundary::{NAME_LETTERS, is_hidden};
 use serde::de::DeserializeOwned;
 use toml::de::{DeTable, DeValue};
+use toml::{Table, Value};
 
 /// The longest text of a file, in characters.
 const TEXT_LETTERS: usize = 20_000;
@@ -23,6 +25,24 @@ pub fn read_toml<T: DeserializeOwned>(text: &str, origin: &str) -> Result<T, Sce
         return Err(ScenarioError::at_byte(origin, text, byte, message));
     }
     toml::from_str(text).map_err(|error| ScenarioError::of_toml(origin, text, &error))
+}
+
+/// Reads a table that is in no text; `origin` names it in errors.
+///
+/// # Errors
+///
+/// What does not fit, with its path from the table, as `task[0].count`.
+pub fn read_table<T: DeserializeOwned>(table: Table, origin: &str) -> Result<T, ScenarioError> {
+    from_table(table).map_err(|(path, told)| {
+        let message = if path == "." { told } else { format!("{path}: {told}") };
+        ScenarioError::whole(origin, message)
+    })
+}
+
+/// The same; an error is the path of what does not fit, `.` for the table itself, and why.
+pub(super) fn from_table<T: DeserializeOwned>(table: Table) -> Result<T, (String, String)> {
+    serde_path_to_error::deserialize(Value::Table(table))
+        .map_err(|error| (error.path().to_string(), with_remedy(error.inner().message().trim())))
 }
 
 /// What is wrong with a name, if anything is: it is in tables, pages, traces and file names.
@@ -102,6 +122,26 @@ mod tests {
         assert!(refused(&format!("x = \"{}\"", "a".repeat(20_001))).contains("at most 20000 fit"));
         assert!(refused(&format!("{} = 1", "k".repeat(481))).contains("at most 480 fit"));
         assert!(read_toml::<toml::Table>(&format!("\"roles.{}.response_ns.p99\" = 1", "k".repeat(120)), "f").is_ok());
+    }
+
+    #[test]
+    fn what_does_not_fit_in_a_table_has_its_path() {
+        let wrong = |text: &str| {
+            let table: Table = toml::from_str(text).unwrap();
+            read_table::<super::super::Scenario>(table, "scenario").unwrap_err().to_string()
+        };
+        for (text, told) in [
+            ("machine.cpus = \"two\"", "scenario: machine.cpus: \"two\" does not fit here: write a whole number"),
+            ("machine = []", "scenario: machine: a list does not fit here: write a table"),
+            (
+                "task = [{ name = \"w\", loop = [{ computte = \"1ms\" }] }]",
+                "scenario: task[0].loop[0].computte: unknown",
+            ),
+            ("task = [{ name = \"w\" }, { nicee = 1 }]", "scenario: task[1].nicee: unknown key `nicee`"),
+            ("name = \"x\"", "scenario: the key `machine` is missing: add it"),
+        ] {
+            assert!(wrong(text).starts_with(told), "{}", wrong(text));
+        }
     }
 
     #[test]

@@ -77,7 +77,7 @@ impl Comparison {
                 .under("difference")
                 .exactly(key.trim(), rows.iter().map(of))
         };
-        let columns = [
+        let mut columns = vec![
             words(self.what(), &|row| &row.policy),
             words("baseline", &|row| &row.baseline),
             words("role", &|row| &row.role),
@@ -90,6 +90,9 @@ impl Comparison {
             difference("to", &|row| row.gap.difference_interval.map(|interval| interval.high)),
             words("verdict", &|row| &row.verdict),
         ];
+        if rows.iter().any(|row| row.caution.is_some()) {
+            columns.push(words("caution", &|row| row.caution.as_deref().unwrap_or_default()));
+        }
         (!rows.is_empty()).then(|| Table::new(columns))
     }
 }

@@ -192,6 +192,32 @@ fn places(cells: &[(String, Vec<String>, String)]) -> Vec<Column> {
     (0..most).map(place).collect()
 }
 
+impl Conclusion {
+    /// Why the two policies of a difference are not to be compared by its metric, if they are not.
+    pub(crate) fn caution(&self, of: &Difference) -> Option<String> {
+        let is_asked = |ranking: &&Ranking| ranking.role == of.role && ranking.metric == of.metric;
+        let ranks = self.rankings.iter().filter(is_asked).flat_map(|ranking| &ranking.ranks);
+        let of_both = ranks.filter(|rank| [&of.baseline, &of.policy].contains(&&rank.policy));
+        let cautions: Vec<String> = of_both.filter_map(Rank::caution).collect();
+        (!cautions.is_empty()).then(|| cautions.join("; "))
+    }
+}
+
+impl Rank {
+    /// Why its value is not to be compared with others, if it is not.
+    fn caution(&self) -> Option<String> {
+        let policy = &self.policy;
+        match self.standing {
+            Standing::Starves => Some(format!("{policy} starves tasks")),
+            Standing::TooFew => Some(format!("too few requests end under {policy}")),
+            Standing::Disturbed => Some("it may be what other programs took of the machine".into()),
+            Standing::First | Standing::Alike | Standing::Indistinguishable | Standing::Behind | Standing::Unknown => {
+                None
+            }
+        }
+    }
+}
+
 impl Difference {
     /// Takes over what is known better.
     pub(crate) fn take_over(&mut self, known: &[Difference]) {

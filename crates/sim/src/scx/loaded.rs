@@ -3,6 +3,7 @@
 use super::consts::SCX_EXIT_UNREG;
 use super::core::Core;
 use super::cpu::NONE;
+use super::kfuncs::DECLARATIONS;
 use super::ops::{NEVER_CALLED, Op};
 use super::policy::Sim;
 use super::{configuration, layout};
@@ -15,8 +16,6 @@ use schedlab_bpf::{
 use schedlab_model::time::Time;
 use std::rc::Rc;
 
-/// What C says about kernel functions and variables.
-const DECLARATIONS: &str = include_str!("kfuncs/declarations.h");
 /// The table that schedulers implement.
 const TABLE: &str = "sched_ext_ops";
 /// The members of the table that are no operations (`struct sched_ext_ops` in `kernel/sched/ext/internal.h`).

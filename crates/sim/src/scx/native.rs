@@ -6,6 +6,8 @@
 use super::consts::SCX_TASK_QUEUED;
 use super::core::Core;
 use super::kfuncs;
+pub use super::kfuncs::signature::{Signature, Word};
+use super::ops;
 use schedlab_bpf::{Call, KernelFunction, KernelRoutine};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -68,6 +70,12 @@ pub enum Writable {
     Vtime,
 }
 
+/// Why no kernel takes these `ops.flags`, or the simulator does not, if that is so.
+pub fn refused_flags(flags: u64) -> Option<String> {
+    let not_simulated = || ops::flags_not_simulated(flags).next().map(|what| format!("{what}: it is not simulated"));
+    ops::unknown_flags(flags).or_else(not_simulated)
+}
+
 /// The kernel function through which all operations of the object go.
 pub const FUNCTION: KernelFunction<Core> = KernelFunction::of::<HandOn>();
 
@@ -96,6 +104,8 @@ impl KernelRoutine<Core> for HandOn {
         let core = call.host();
         core.native = Some(native);
         Some(result.unwrap_or_else(|message| {
+            // A mistake of its code, also while it leaves.
+            core.is_leaving = false;
             core.error(message);
             0
         }))

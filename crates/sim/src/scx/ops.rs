@@ -83,12 +83,16 @@ pub fn not_simulated(ops: &StructOps) -> Vec<String> {
     if plain != TABLE {
         return vec![format!("struct {plain}")];
     }
-    let flags = FLAGS_NOT_SIMULATED.iter().filter(|(bit, _)| ops.scalar("flags") & bit != 0);
-    let flags = flags.map(|(_, what)| format!("flag {what}"));
+    let flags = flags_not_simulated(ops.scalar("flags")).map(|what| format!("flag {what}"));
     let is_known = |name: &str| Op::ALL.iter().any(|op| op.name() == name) || NEVER_CALLED.contains(&name);
     let programs = ops.members.iter().filter(|(_, member)| matches!(member, Member::Program(_)));
     let programs = programs.filter(|(name, _)| !is_known(name)).map(|(name, _)| format!("operation {name}"));
     programs.chain(flags).collect()
+}
+
+/// What those of these flags mean that are not simulated.
+pub fn flags_not_simulated(flags: u64) -> impl Iterator<Item = &'static str> {
+    FLAGS_NOT_SIMULATED.into_iter().filter(move |(bit, _)| flags & bit != 0).map(|(_, what)| what)
 }
 
 /// Flags of a table that are not simulated.
@@ -108,13 +112,19 @@ const ALL_FLAGS: u64 = SCX_OPS_KEEP_BUILTIN_IDLE
     | SCX_OPS_ALWAYS_ENQ_IMMED
     | SCX_OPS_TID_TO_TASK;
 
+/// Why a kernel does not take these flags, if it does not.
+pub fn unknown_flags(flags: u64) -> Option<String> {
+    let unknown = flags & !ALL_FLAGS;
+    (unknown != 0).then(|| format!("ops.flags has unknown bits, {unknown:#x} (EINVAL)"))
+}
+
 /// Why a kernel does not take a table (`bpf_scx_init_member`), if it does not.
 pub fn refused(ops: &StructOps) -> Option<String> {
-    let (flags, timeout_ms, batch) = (ops.scalar("flags"), ops.scalar("timeout_ms"), ops.scalar("dispatch_max_batch"));
+    let (timeout_ms, batch) = (ops.scalar("timeout_ms"), ops.scalar("dispatch_max_batch"));
     let name = ops.text("name").unwrap_or_default();
     let is_usual = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'.';
-    if flags & !ALL_FLAGS != 0 {
-        Some(format!("ops.flags has unknown bits, {:#x} (EINVAL)", flags & !ALL_FLAGS))
+    if let Some(unknown) = unknown_flags(ops.scalar("flags")) {
+        Some(unknown)
     } else if name.is_empty() {
         Some("it has no ops.name (EINVAL)".to_string())
     } else if name.len() as u64 >= SCX_OPS_NAME_LEN {

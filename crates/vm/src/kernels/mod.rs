@@ -53,18 +53,44 @@ fn lack(text: String) -> VmError {
 /// The image of a kernel: a path, `host` for the running one's, or a name in [`KNOWN`], which is fetched if it is not in
 /// the cache.
 pub fn find(text: &str) -> Result<PathBuf, VmError> {
-    if text == "host" {
-        return host();
+    match Named::read(text)? {
+        Named::Host => host(),
+        Named::Known(known) => made_once(&cache()?.join(folder_name(&known)), |folder| fetch(&known, folder)),
+        Named::File(path) => Ok(path),
     }
-    if let Some(known) = KNOWN.into_iter().find(|known| known.name == text) {
-        return made_once(&cache()?.join(folder_name(&known)), |folder| fetch(&known, folder));
+}
+
+/// Whether [`find`] knows what is meant, before anything is fetched.
+pub fn check(text: &str) -> Result<(), VmError> {
+    match Named::read(text)? {
+        Named::Host => host().map(drop),
+        Named::Known(_) => Ok(()),
+        Named::File(path) if path.is_file() => Ok(()),
+        Named::File(path) => Err(lack(format!("{}: there is no such file", path.display()))),
     }
-    let path = Path::new(text);
-    if !text.contains('/') {
+}
+
+/// What a user names.
+enum Named {
+    Host,
+    Known(Known),
+    File(PathBuf),
+}
+
+impl Named {
+    fn read(text: &str) -> Result<Named, VmError> {
+        if text == "host" {
+            return Ok(Named::Host);
+        }
+        if let Some(known) = KNOWN.into_iter().find(|known| known.name == text) {
+            return Ok(Named::Known(known));
+        }
+        if text.contains('/') {
+            return Ok(Named::File(text.into()));
+        }
         let names: Vec<&str> = KNOWN.iter().map(|known| known.name).collect();
-        return Err(lack(format!("there is no kernel `{text}`; take {}, host, or a path with a /", names.join(", "))));
+        Err(lack(format!("there is no kernel `{text}`; take {}, host, or a path with a /", names.join(", "))))
     }
-    Ok(path.to_path_buf())
 }
 
 fn host() -> Result<PathBuf, VmError> {

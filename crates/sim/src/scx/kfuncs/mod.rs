@@ -13,11 +13,15 @@ mod dispatch;
 mod idle;
 mod info;
 mod report;
+pub mod signature;
 
 use super::core::Core;
 use super::ops::{Op, SLEEPABLE};
 use arguments::Argument;
 use schedlab_bpf::{Check, KernelFunction, MemoryError};
+
+/// What C says about kernel functions and variables.
+pub(super) const DECLARATIONS: &str = include_str!("declarations.h");
 
 /// "No such thing", "busy", "invalid", as policies see them.
 const ENOENT: i32 = -2;
