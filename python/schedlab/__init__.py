@@ -17,6 +17,7 @@ Times are integers in nanoseconds in columns that end in ``_ns``; in scenarios t
 
 from . import policy
 from ._gate import Gate, gate
+from ._page import Page, read_page
 from ._quota import Limits, quota
 from ._recording import Model, Prediction, Recording, import_recording, model, predict, record
 from ._runs import Comparison, Result, compare, run
@@ -38,6 +39,7 @@ __all__ = [
     "Limits",
     "Model",
     "NotFoundError",
+    "Page",
     "PolicyInfo",
     "Prediction",
     "Recording",
@@ -60,6 +62,7 @@ __all__ = [
     "policy",
     "predict",
     "quota",
+    "read_page",
     "read_trace",
     "record",
     "run",

@@ -121,3 +121,19 @@ def test_a_page_is_a_file_of_html(small: dict[str, Any], page: Path) -> None:
         with pytest.raises(schedlab.InputError, match=f"^{wrong}: name a file that ends in .html$"):
             result.save(wrong)
     assert list(page.parent.iterdir()) == []
+
+
+def test_the_charts_of_a_page_can_be_read(small: dict[str, Any], page: Path) -> None:
+    compared = schedlab.compare(small, "rr,fcfs", perturb=0)
+    compared.save(page)
+    read = schedlab.read_page(page)
+    assert read.commands == [call_on(page)] and read.title in str(read) and read.title != ""
+    assert list(read.charts) == list(compared.charts) != []
+    for name in read.charts:
+        assert read.charts[name].to_dict()["mark" if "mark" in read.charts.specification(name) else "config"]
+        assert read.charts.specification(name) == compared.charts.specification(name)
+    Path("other.html").write_text("<h1>Hello</h1>")
+    with pytest.raises(schedlab.InputError, match="this is not a page of schedlab"):
+        schedlab.read_page("other.html")
+    with pytest.raises(schedlab.NotFoundError):
+        schedlab.read_page("no.html")

@@ -14,7 +14,7 @@ use pyo3::types::PyType;
 use schedlab_boundary::touched::Touched;
 use schedlab_campaign::{Axis, Place, RunSet, Runner};
 use schedlab_charts::{Chart, Look};
-use schedlab_html::{Document, Listing, Provenance, of_comparison};
+use schedlab_html::{Document, Listing, of_comparison};
 use schedlab_infer::steps_file;
 use schedlab_job::{Job, Options};
 use schedlab_policy::PolicySpec;
@@ -204,7 +204,8 @@ impl Done {
 
     /// The charts of the page: name, title, caption and specification of each.
     fn charts(&self) -> Vec<(String, String, String, String)> {
-        charts(&of_comparison(&self.comparison, &self.done.heard, Provenance::default()), Look::Light)
+        let provenance = self.job.provenance(&self.comparison, String::new());
+        charts(&of_comparison(&self.comparison, &self.done.heard, provenance), Look::Light)
     }
 
     /// The page. The listings are policies in Python: the name and the source of each.
