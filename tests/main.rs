@@ -5,6 +5,7 @@ mod control_groups;
 mod deadlines;
 mod determinism;
 mod endless;
+mod exits;
 mod families;
 mod generate;
 mod guard;

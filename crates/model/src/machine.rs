@@ -80,11 +80,16 @@ pub struct Mechanisms {
     /// CPUs whose slices end at one tick all search for a task before one of them puts its own back (`balance_one` before
     /// `put_prev_task_scx`), where a switch takes time. Off: one CPU after the other.
     pub search_together: bool,
+    /// A task that ends is taken out of its queue and put back when its memory is freed, and its CPU chooses again: it leaves its
+    /// automatic group, though it has none (`sched_autogroup_exit_task`, `sched_move_task`). From its last step on it is not the
+    /// policy's to queue but by `SCX_OPS_ENQ_EXITING` (`PF_EXITING`). Off: as with kernels from 6.4 to 6.14, it keeps its CPU to
+    /// the end. Where ends take no time there is no such moment.
+    pub move_at_exit: bool,
 }
 
 impl Mechanisms {
     /// Each with its name.
-    fn all_mut(&mut self) -> [(&'static str, &mut bool); 7] {
+    fn all_mut(&mut self) -> [(&'static str, &mut bool); 8] {
         let Mechanisms {
             retry,
             wake_one_by_one,
@@ -93,6 +98,7 @@ impl Mechanisms {
             socket_lock,
             pipe_keeps_two,
             search_together,
+            move_at_exit,
         } = self;
         [
             ("retry", retry),
@@ -102,6 +108,7 @@ impl Mechanisms {
             ("socket_lock", socket_lock),
             ("pipe_keeps_two", pipe_keeps_two),
             ("search_together", search_together),
+            ("move_at_exit", move_at_exit),
         ]
     }
 }
@@ -116,6 +123,7 @@ impl Default for Mechanisms {
             socket_lock: true,
             pipe_keeps_two: true,
             search_together: true,
+            move_at_exit: true,
         }
     }
 }
@@ -217,7 +225,8 @@ mod tests {
             assert_eq!(off + ways, 1, "{name}");
         }
         assert!(with().without("luck").unwrap_err().to_string().contains(
-            "retry, wake_one_by_one, preempt_in_calls, one_fork_at_a_time, socket_lock, pipe_keeps_two, search_together, switch, preempt"
+            "retry, wake_one_by_one, preempt_in_calls, one_fork_at_a_time, socket_lock, pipe_keeps_two, search_together, move_at_exit, switch, \
+             preempt"
         ));
     }
 

@@ -116,8 +116,8 @@ impl<S: Sharing> Fluid<S> {
         match next {
             Next::Pay(_) => unreachable!("nothing costs anything under a discipline"),
             Next::Change => unreachable!("refused before the run"),
-            Next::Work => self.sharing.add(slot, account.attained_ns, self.world.tasks[slot].work_ns),
-            Next::Again => self.ready.push_front(slot),
+            Next::Work | Next::Leave => self.sharing.add(slot, account.attained_ns, self.world.tasks[slot].work_ns),
+            Next::Again | Next::Move => self.ready.push_front(slot),
             Next::Block => self.tell(slot),
             Next::Yield => self.ready.push_back(slot),
             Next::Exit => {

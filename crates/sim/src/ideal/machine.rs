@@ -257,11 +257,11 @@ impl Machine {
         match self.world.step(slot, cpu) {
             Next::Pay(_) => unreachable!("nothing costs anything under a discipline"),
             Next::Change => unreachable!("refused before the run"),
-            Next::Work => {
+            Next::Work | Next::Leave => {
                 self.entities[slot as usize].size_ns = self.world.tasks[slot].work_ns;
                 self.begin_work(cpu, slot);
             }
-            Next::Again => self.active.push_front(cpu),
+            Next::Again | Next::Move => self.active.push_front(cpu),
             Next::Block => self.leave(cpu, Reason::Blocked),
             Next::Yield => {
                 self.leave(cpu, Reason::Yielded);

@@ -4,6 +4,7 @@
 use super::consts::*;
 use super::cpu::NONE;
 use super::entity::{Custody, Direct, State};
+use super::life::PF_EXITING;
 use super::ops::Op;
 use super::policy::Sim;
 use crate::world::Wake;
@@ -195,9 +196,13 @@ impl Sim {
         if let Some(direct) = entity.direct.take().filter(|_| is_online) {
             return self.dispatch_direct(cpu, slot, direct, flags);
         }
-        if on_its_own {
+        let is_leaving = entity.task().flags & PF_EXITING != 0 && is_online && !self.ops.flag(SCX_OPS_ENQ_EXITING);
+        if on_its_own || is_leaving {
             entity.task_mut().scx.slice = SCX_SLICE_DFL;
-            let queue = if is_online { self.core.cpus.len() } else { cpu };
+            let queue = if is_online && !is_leaving { self.core.cpus.len() } else { cpu };
+            if is_leaving {
+                self.core.events.enq_skip_exiting();
+            }
             self.core.events.refill_slice_dfl();
             self.core.enqueue_in(queue, slot, flags);
             return self.tell_left_custody();

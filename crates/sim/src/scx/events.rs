@@ -23,6 +23,12 @@ impl Events {
         count!(self, SCX_EV_REFILL_SLICE_DFL);
     }
 
+    /// A task that ends was not given to the policy.
+    #[inline]
+    pub fn enq_skip_exiting(&mut self) {
+        count!(self, SCX_EV_ENQ_SKIP_EXITING);
+    }
+
     /// A task went on because there was no other.
     #[inline]
     pub fn dispatch_keep_last(&mut self) {

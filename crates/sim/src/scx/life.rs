@@ -14,7 +14,7 @@ use schedlab_model::{ids::CpuId, trace::*};
 /// First process number of a simulated task; its number in the trace is added.
 pub const FIRST_PID: i32 = 1000;
 const PF_FORKNOEXEC: u32 = 0x40;
-const PF_EXITING: u32 = 0x4;
+pub(super) const PF_EXITING: u32 = 0x4;
 const PF_KTHREAD: u32 = 0x20_0000;
 /// What a task's state is while it sleeps until it is woken, and when it has ended.
 const TASK_INTERRUPTIBLE: u32 = 0x1;
@@ -208,6 +208,8 @@ impl Sim {
             Next::Block => self.block(cpu, slot),
             Next::Yield => self.yield_cpu(cpu, slot),
             Next::Change => self.change(cpu, slot),
+            Next::Leave => self.begin_to_end(cpu, slot),
+            Next::Move => self.move_at_exit(cpu, slot),
             Next::Exit => self.end(cpu, slot),
             Next::Stuck => self.stop(Halt::Stuck(self.core.world.tasks[slot].role)),
         }
@@ -254,6 +256,20 @@ impl Sim {
                 set_parent(task, NULL);
             }
         }
+    }
+
+    /// A task has done its last step (`exit_signals`).
+    fn begin_to_end(&mut self, cpu: u32, slot: u32) {
+        self.core.entity_mut(slot).task_mut().flags |= PF_EXITING;
+        self.core.mark_stale(cpu);
+    }
+
+    /// A task that ends leaves its automatic group, also where it has none (`sched_autogroup_exit_task`): it is taken out of its
+    /// queue and put back, and its CPU chooses (`sched_move_task`).
+    fn move_at_exit(&mut self, cpu: u32, slot: u32) {
+        self.while_dequeued(slot, |_| ());
+        self.core.request_resched(cpu);
+        self.core.active.push_front(cpu);
     }
 
     fn end(&mut self, cpu: u32, slot: u32) {

@@ -2,7 +2,7 @@
 
 use super::objects::{Attempt, Grants, Lock};
 use super::steps::Next;
-use super::tasks::Spawning;
+use super::tasks::{Leaving, Spawning};
 use super::{Birth, World};
 use schedlab_model::workload::{self, Kind};
 use schedlab_model::{ids::*, machine::Costs, machine::Mechanisms, time::Time, trace::EventKind, trace::WakeSource};
@@ -166,16 +166,25 @@ impl World {
     pub(super) fn leave(&mut self, slot: u32) -> Next {
         let kind = self.role(slot).kind;
         let [.., exit] = self.life_costs(self.tasks[slot].role);
+        let moves = self.workload.machine.mechanisms.move_at_exit;
         let task = &mut self.tasks[slot];
         let cost_ns = exit.ns() + task.take_debts();
-        if cost_ns == 0 || std::mem::replace(&mut task.leaving, true) {
-            if kind == Kind::Thread {
-                self.threads.goes();
+        match task.leaving {
+            Leaving::No if cost_ns > 0 => {
+                (task.leaving, task.work_ns) = (Leaving::Frees, cost_ns);
+                Next::Leave
             }
-            return Next::Exit;
+            Leaving::Frees if moves => {
+                task.leaving = Leaving::Moved;
+                Next::Move
+            }
+            _ => {
+                if kind == Kind::Thread {
+                    self.threads.goes();
+                }
+                Next::Exit
+            }
         }
-        task.work_ns = cost_ns;
-        Next::Work
     }
 
     /// What creating a task that arrives takes of its creator, a thread next to those of the run.

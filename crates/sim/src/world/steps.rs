@@ -23,6 +23,10 @@ pub enum Next {
     Yield,
     /// The task changes something about itself ([`World::change_of`]); ask again.
     Change,
+    /// The task has done its last step, and has CPU work to do until it has ended.
+    Leave,
+    /// The CPU chooses again before the task has ended; ask again.
+    Move,
     /// The task has ended.
     Exit,
     /// The tasks did more steps at one instant than any program needs: they would go on forever.

@@ -76,8 +76,8 @@ pub struct Task {
     pub has_given: bool,
     /// The `spawn` that the task is at, if it is at one that costs CPU time.
     pub spawning: Option<Spawning>,
-    /// Whether it has done its last step.
-    pub leaving: bool,
+    /// How far it is on its way out.
+    pub leaving: Leaving,
     /// Its own random numbers.
     pub rng: Rng,
 }
@@ -99,6 +99,17 @@ struct Held {
     request: Request,
     /// The task's own demand when it was taken.
     demand_mark_ns: u64,
+}
+
+/// How far a task is on its way out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leaving {
+    /// It has steps to do.
+    No,
+    /// It has done its last step and frees its memory (`PF_EXITING`).
+    Frees,
+    /// Its CPU has chosen again meanwhile.
+    Moved,
 }
 
 /// How far a task is with a `spawn`: it works for each child before the child is there.
@@ -144,7 +155,7 @@ impl Task {
             moved: 0,
             has_given: false,
             spawning: None,
-            leaving: false,
+            leaving: Leaving::No,
             rng: rng.child(id.0 as u64),
         }
     }
