@@ -36,7 +36,7 @@ fn end_and_last_switch_us(policy: &str, moves: bool) -> (u64, u64) {
             if task.0 == 0 && reason != Reason::Exited)
     };
     let end = events.iter().find(is_end).map(us).expect("it ends");
-    (end, events.iter().filter(lost).map(us).last().unwrap_or_default())
+    (end, events.iter().filter(lost).map(us).next_back().unwrap_or_default())
 }
 
 /// A slice that is not over keeps the CPU: the policy is not asked.
