@@ -17,11 +17,9 @@ RUNS_PER_PART = 64
 """Runs that a worker makes in one go. If it dies, they are lost and another worker repeats them."""
 
 
-def carry_out(client: Client, text: str | None, spec: Any, plan: _schedlab.Plan, table: _schedlab.Table) -> None:
-    """Makes what the table lacks on the workers of a cluster, and keeps each part when it comes.
-
-    :param text: the sweep as JSON; None where `spec` is its file
-    """
+def carry_out(client: Client, spec: Any, plan: _schedlab.Plan, table: _schedlab.Table) -> None:
+    """Makes what the table lacks on the workers of a cluster, and keeps each part when it comes."""
+    text = plan.text()
     missing = table.missing()
     chunks = [missing[at : at + RUNS_PER_PART] for at in range(0, len(missing), RUNS_PER_PART)]
     source = str(Path(fspath(spec)).resolve()) if text is None else text

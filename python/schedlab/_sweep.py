@@ -100,6 +100,6 @@ def sweep(
     else:
         from ._dask import carry_out
 
-        carry_out(client, plan.text(), spec, plan, table)
+        carry_out(client, spec, plan, table)
     made = missing - len(table.missing())
     return Sweep(output, table.frame(plan), len(plan), made, table.failed(), plan, table, call(sweep, given))

@@ -81,9 +81,8 @@ pub struct Mechanisms {
     /// `put_prev_task_scx`), where a switch takes time. Off: one CPU after the other.
     pub search_together: bool,
     /// A task that ends is taken out of its queue and put back when its memory is freed, and its CPU chooses again: it leaves its
-    /// automatic group, though it has none (`sched_autogroup_exit_task`, `sched_move_task`). From its last step on it is not the
-    /// policy's to queue but by `SCX_OPS_ENQ_EXITING` (`PF_EXITING`). Off: as with kernels from 6.4 to 6.14, it keeps its CPU to
-    /// the end. Where ends take no time there is no such moment.
+    /// automatic group, though it has none (`sched_autogroup_exit_task`, `sched_move_task`). Off: as with kernels from 6.4 to
+    /// 6.14, it keeps its CPU to the end. Where ends take no time there is no such moment.
     pub move_at_exit: bool,
 }
 

@@ -7,6 +7,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyRange, PyString, PyTuple, PyType};
 use schedlab_campaign::Cache;
 use schedlab_job::MOST_RUNS;
+use std::fmt::Display;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use toml::{Table, Value};
 
@@ -104,13 +106,22 @@ pub fn cache(fresh: bool) -> Option<Cache> {
 
 /// A whole number of an argument, in its bounds.
 pub fn whole<T: TryFrom<u64> + Into<u64>>(object: &Bound<'_, PyAny>, name: &str, least: u64, most: T) -> PyResult<T> {
+    let number = within(object, name, least..=most.into())?;
+    T::try_from(number).map_err(|_| input(format!("{name}: {number} is too large")))
+}
+
+/// A whole number in its bounds, which may be negative: of Python, numpy, or anything with `__index__`.
+pub fn within<'py, T>(object: &Bound<'py, PyAny>, name: &str, bounds: RangeInclusive<T>) -> PyResult<T>
+where
+    T: for<'a> FromPyObject<'a, 'py> + PartialOrd + Display,
+{
     let wrong = |_| PyTypeError::new_err(format!("{name}: a whole number is needed, not {}", kind(object)));
-    let object = &object.call_method0("__index__").map_err(wrong)?;
-    let most = most.into();
-    let number = object.extract::<u64>().ok().filter(|number| (least..=most).contains(number));
-    number
-        .and_then(|number| T::try_from(number).ok())
-        .ok_or_else(|| input(format!("{name}: a whole number from {least} to {most} is needed, not {object}")))
+    let number = object.call_method0("__index__").map_err(wrong)?;
+    let fits = number.extract::<T>().ok().filter(|number| bounds.contains(number));
+    fits.ok_or_else(|| {
+        let (least, most) = (bounds.start(), bounds.end());
+        input(format!("{name}: a whole number from {least} to {most} is needed, not {number}"))
+    })
 }
 
 /// Whether it is a class of `schedlab.policy.Policy`.

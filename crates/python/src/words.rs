@@ -1,12 +1,11 @@
 //! Python's objects as words of the kernel, and words as objects.
 
+use crate::convert::within;
 use crate::kernel::Task;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
 use schedlab_venue::Word;
-use std::fmt::Display;
-use std::ops::RangeInclusive;
 
 /// An argument of a kernel function; `what` names it in errors.
 pub fn argument(object: &Bound<'_, PyAny>, kind: Word, what: &str) -> PyResult<u64> {
@@ -16,10 +15,10 @@ pub fn argument(object: &Bound<'_, PyAny>, kind: Word, what: &str) -> PyResult<u
             Err(PyTypeError::new_err(format!("{what}: a number is needed, not a task")))
         }
         Word::Signed32 => signed(object, what),
-        Word::Signed64 => within::<i64>(object, i64::MIN..=i64::MAX, what).map(|number| number as u64),
-        Word::Truth => within::<u64>(object, 0..=1, what),
-        Word::Unsigned32 => within::<u64>(object, 0..=u64::from(u32::MAX), what),
-        Word::Unsigned64 | Word::Nothing => within::<u64>(object, 0..=u64::MAX, what),
+        Word::Signed64 => within::<i64>(object, what, i64::MIN..=i64::MAX).map(|number| number as u64),
+        Word::Truth => within::<u64>(object, what, 0..=1),
+        Word::Unsigned32 => within::<u64>(object, what, 0..=u64::from(u32::MAX)),
+        Word::Unsigned64 | Word::Nothing => within::<u64>(object, what, 0..=u64::MAX),
     }
 }
 
@@ -30,13 +29,13 @@ fn address(object: &Bound<'_, PyAny>, what: &str) -> PyResult<u64> {
     }
     match object.cast::<Task>() {
         Ok(task) => Ok(task.get().address()),
-        Err(_) => within::<u64>(object, 0..=u64::MAX, what),
+        Err(_) => within::<u64>(object, what, 0..=u64::MAX),
     }
 }
 
 /// A number of 32 bits with a sign.
 fn signed(object: &Bound<'_, PyAny>, what: &str) -> PyResult<u64> {
-    within::<i64>(object, i64::from(i32::MIN)..=i64::from(i32::MAX), what).map(|number| number as i32 as u32 as u64)
+    within::<i64>(object, what, i64::from(i32::MIN)..=i64::from(i32::MAX)).map(|number| number as i32 as u32 as u64)
 }
 
 /// What a kernel function gives.
@@ -65,19 +64,4 @@ pub fn returned(object: &Bound<'_, PyAny>, operation: &str) -> PyResult<u64> {
         // A kernel does not look at what the others return.
         _ => Ok(0),
     }
-}
-
-/// A whole number in its bounds: of Python, numpy, or anything with `__index__`.
-fn within<'py, T>(object: &Bound<'py, PyAny>, bounds: RangeInclusive<T>, what: &str) -> PyResult<T>
-where
-    T: for<'a> FromPyObject<'a, 'py> + PartialOrd + Display,
-{
-    let kind = || object.get_type().name().map_or_else(|_| "this".into(), |name| name.to_string());
-    let wrong = |_| PyTypeError::new_err(format!("{what}: a whole number is needed, not {}", kind()));
-    let number = object.call_method0("__index__").map_err(wrong)?;
-    let fits = number.extract::<T>().ok().filter(|number| bounds.contains(number));
-    fits.ok_or_else(|| {
-        let (least, most) = (bounds.start(), bounds.end());
-        PyValueError::new_err(format!("{what}: a whole number from {least} to {most} is needed, not {number}"))
-    })
 }

@@ -106,15 +106,10 @@ impl Sources {
     }
 }
 
-/// The file that a policy names, if it names one.
+/// The file that a policy names, if it names one: a program without a folder is looked up elsewhere.
 fn file_of(spec: &PolicySpec) -> Option<&Path> {
-    match &spec.reference {
-        Reference::Source(path) | Reference::Object(path) => Some(path),
-        Reference::Program(words) | Reference::ProgramOnce(words) => {
-            words.first().filter(|program| program.contains('/')).map(Path::new)
-        }
-        Reference::Name(_) => None,
-    }
+    let is_program = matches!(spec.reference, Reference::Program(_) | Reference::ProgramOnce(_));
+    spec.file().filter(|file| !is_program || file.components().nth(1).is_some())
 }
 
 /// A policy whose file counts from a folder; errors and results call it by `label`.
